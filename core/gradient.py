@@ -1,0 +1,111 @@
+"""The gradient of the log evidence in the hyperparameters, in closed form, over pairs of observations.
+
+With A = 1/2 (C^-1 r r' C^-1 - C^-1), the derivative of the log evidence in any parameter is the sum of A * dC.
+Only the pairs of observations are worked on (`core.pairs`); the distances of all factors are one product with their
+squared differences.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from core.evidence import Data, cholesky, factor_scales, gaussian_log_density, noise_variances, residuals, weights
+from core.hyper import Hyperparameters
+from core.kernels import profile
+from core.layout import Layout
+from core.pairs import Pairs
+from core.problem import Kernel
+
+# Factors are taken in chunks of about this many pairs: they fit a core's cache, which is worth a factor of two.
+CHUNK = 60_000
+# Up to this many covariances in all are kept for the gradient instead of being made twice.
+KEEP = 3_000_000
+
+
+class PairEvidence:
+    """The weighted sum of the models' log evidences on given data, as a function of the hyperparameters."""
+
+    def __init__(self, layout: Layout, kernel: Kernel, data: Data, pairs: Pairs) -> None:
+        self.layout, self.kernel, self.data, self.pairs = layout, kernel, data, pairs
+        self.D = pairs.D
+        n_rows = max(1, CHUNK // max(1, len(pairs)))
+        self.parts = [layout.take(rows) for rows in torch.arange(layout.n_factors).split(n_rows)]
+        self.keep = layout.n_factors * len(pairs) <= KEEP
+        # A factor of few columns among many gathers its own; otherwise one product with all of them is quicker.
+        self.gathers = layout.columns.shape[1] * 4 < len(self.D)
+
+    def __call__(self, hyper: Hyperparameters, model_weights: Tensor) -> tuple[Tensor, Hyperparameters]:
+        """The sum (a scalar) and its gradient, in the shape of `hyper`."""
+        layout, data = self.layout, self.data
+        noise = noise_variances(layout, hyper, data.given_noise)
+        made = [self._covariances(part, hyper) if self.keep else None for part in self.parts]
+        L = cholesky(self._gram(hyper, made, noise))
+        R = residuals(layout, hyper, data)
+        inverse = torch.cholesky_inverse(L)
+        alpha = (inverse @ R[..., None])[..., 0]  # k x t
+        A = 0.5 * model_weights[:, None, None] * (alpha[:, :, None] * alpha[:, None, :] - inverse)
+        diagonal = A.diagonal(dim1=1, dim2=2)  # k x t
+        pairs = 2.0 * self.pairs.of(A)  # k x P: every pair stands twice in the matrix
+
+        gradient = Hyperparameters(*(torch.zeros_like(v) for v in hyper.__dict__.values()))
+        for part, covariances in zip(self.parts, made, strict=True):
+            k, slope = covariances or self._covariances(part, hyper)
+            self._add_factors(gradient, part, hyper, pairs, diagonal.sum(-1), k, slope)
+        fitted = data.given_noise.isnan()
+        gradient.log_noise.index_add_(0, layout.model_index, (diagonal * noise * fitted).sum(-1))
+        gradient.mean.index_add_(0, layout.model_index, model_weights * alpha.sum(-1))
+        return (model_weights * gaussian_log_density(L, R)).sum(), gradient
+
+    def _covariances(self, part: Layout, hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
+        """n x P each: unit covariances of the pairs and their slopes in the squared distance."""
+        w2 = weights(part, hyper).square()  # n x m
+        if not self.gathers:
+            dense = w2.new_zeros(part.n_factors, len(self.D)).scatter_add_(1, part.columns, w2)
+            return profile(self.kernel, dense @ self.D)
+        s = w2[:, :1] * self.D[part.columns[:, 0]]
+        for m in range(1, w2.shape[1]):
+            s.addcmul_(w2[:, m : m + 1], self.D[part.columns[:, m]])
+        return profile(self.kernel, s)
+
+    def _gram(self, hyper: Hyperparameters, made: list[tuple[Tensor, Tensor] | None], noise: Tensor) -> Tensor:
+        """k x t x t: the lower triangles, noise included."""
+        layout = self.layout
+        total = self.D.new_zeros(layout.n_models, len(self.pairs))
+        for part, covariances in zip(self.parts, made, strict=True):
+            k, _ = covariances or self._covariances(part, hyper)
+            share = k.new_zeros(layout.n_models, part.n_factors)
+            share[part.owner, torch.arange(part.n_factors)] = factor_scales(part, hyper)
+            total.addmm_(share, k)
+        prior = total.new_zeros(layout.n_models).index_add_(0, layout.owner, factor_scales(layout, hyper))
+        return self.pairs.lower(total, prior[:, None] + noise)
+
+    def _add_factors(
+        self,
+        gradient: Hyperparameters,
+        part: Layout,
+        hyper: Hyperparameters,
+        pairs: Tensor,
+        trace: Tensor,
+        k: Tensor,
+        slope: Tensor,
+    ) -> None:
+        """Add these factors' parts of the gradient, in place."""
+        scale = factor_scales(part, hyper)
+        mine = pairs[part.owner]  # n x P
+        by_scale = scale * ((mine * k).sum(1) + trace[part.owner])
+        gradient.log_scale.index_add_(0, part.scale_index, by_scale)
+        G = mine * slope * scale[:, None]  # dE/ds
+        if self.gathers:
+            by_weight = torch.stack([(G * self.D[c]).sum(1) for c in part.columns.T], 1)  # n x m
+        else:
+            by_weight = (G @ self.D.T).gather(1, part.columns)
+        by_lengthscale = -2.0 * weights(part, hyper).square() * by_weight  # ds/d log l = -2 w^2 (x - x')^2
+        gradient.log_lengthscale.index_add_(0, part.lengthscale_index.flatten(), by_lengthscale.flatten())
+
+
+def evidence_and_gradient(
+    layout: Layout, hyper: Hyperparameters, kernel: Kernel, data: Data, model_weights: Tensor
+) -> tuple[Tensor, Hyperparameters]:
+    """As `PairEvidence`, for one evaluation."""
+    return PairEvidence(layout, kernel, data, Pairs(data.X))(hyper, model_weights)

@@ -1,0 +1,84 @@
+"""Hyperparameters of the surrogate: what they are, their priors, and the box they are fitted in.
+
+All live on the log scale except the means. The model sees inputs in the unit cube and standardised outputs, so that
+one set of priors suits every problem.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.layout import Layout
+
+# name: (prior mean, prior sd, lower bound, upper bound)
+LOG_LENGTHSCALE = (math.log(0.7), 1.0, math.log(0.02), math.log(50.0))
+LOG_SCALE = (0.0, 1.0, math.log(1e-4), math.log(1e2))
+LOG_NOISE = (math.log(1e-4), 2.0, math.log(1e-6), math.log(1.0))
+MEAN = (0.0, 0.7, -3.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Vectors indexed by a `Layout`: lengthscales, signal variances; noise variances and means per model."""
+
+    log_lengthscale: Tensor
+    log_scale: Tensor
+    log_noise: Tensor
+    mean: Tensor
+
+    @classmethod
+    def default(cls, layout: Layout) -> Hyperparameters:
+        def at(value: float, n: int) -> Tensor:
+            return torch.full((n,), value, dtype=torch.float64)
+
+        n_models = int(layout.model_index.max()) + 1
+        return cls(
+            at(LOG_LENGTHSCALE[0], layout.n_lengthscales),
+            at(LOG_SCALE[0], layout.n_scales),
+            at(LOG_NOISE[0], n_models),
+            at(MEAN[0], n_models),
+        )
+
+    def pack(self) -> Tensor:
+        return torch.cat([self.log_lengthscale, self.log_scale, self.log_noise, self.mean])
+
+    def unpack(self, theta: Tensor) -> Hyperparameters:
+        """The same shapes with other numbers."""
+        parts = theta.split([len(self.log_lengthscale), len(self.log_scale), len(self.log_noise), len(self.mean)])
+        return Hyperparameters(*parts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Hyperparameters]) -> Hyperparameters:
+        """One group after the other, as `core.layout.shared` indexes them."""
+        return cls(*(torch.cat([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
+
+    def log_prior(self) -> float:
+        """The log prior density, up to a constant per parameter."""
+        center, sd, _, _ = self.prior_table().T
+        return -0.5 * float(((self.pack() - center) / sd).square().sum())
+
+    def prior_table(self) -> Tensor:
+        """parameters x 4: prior mean, prior sd, lower and upper bound, in the order of `pack`."""
+        vectors = (self.log_lengthscale, self.log_scale, self.log_noise, self.mean)
+        rows = (LOG_LENGTHSCALE, LOG_SCALE, LOG_NOISE, MEAN)
+        return torch.tensor(
+            [row for vector, row in zip(vectors, rows, strict=True) for _ in vector], dtype=torch.float64
+        )
+
+    def to_dict(self) -> dict[str, list[float]]:
+        return {name: getattr(self, name).tolist() for name in self.__dataclass_fields__}
+
+    def warmed(self, stored: dict[str, Any] | None) -> Hyperparameters:
+        """These shapes with the stored numbers where they fit; a changed layout starts afresh."""
+        if not stored or stored.keys() != self.__dataclass_fields__.keys():
+            return self
+        vectors = [torch.tensor(stored[name], dtype=torch.float64) for name in self.__dataclass_fields__]
+        if any(len(new) != len(old) for new, old in zip(vectors, self.__dict__.values(), strict=True)):
+            return self
+        return Hyperparameters(*vectors)

@@ -1,0 +1,108 @@
+"""Models of the sum whose decomposition is not known: inferred, drawn at random, or none at all.
+
+Inference runs a few chains over decompositions. Each keeps hyperparameters of its own, fitted on where it stands,
+because those that suit one factor of all variables make one factor per variable look worse than it is, and the other
+way round. The acquisition averages over samples from what all chains visited, by posterior weight (eq. 19).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core import layout as layouts
+from core import partition
+from core.budget import Budget
+from core.graph import Factors
+from core.history import History
+from core.layout import Layout
+from core.problem import Problem
+from core.sampler import Evidence, Target, Visited, resample, run_chain
+from core.space import Space
+from core.state import State
+from core.sums import FittedSum, fit_sum, sum_data
+
+# One chain begins with one factor of all variables, or, beyond so many, with narrower blocks: padding every factor of
+# one variable to the width of one of hundreds would cost more than that model is worth.
+WIDEST = 128
+NARROW = 32
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Decompositions with their weights, hyperparameters by group, and where the chains stand."""
+
+    fitted: FittedSum
+    drawn: list[tuple[Visited, float]]
+    layout: Layout
+    chains: tuple[Factors, ...]
+    acceptance: float | None
+
+
+def mixture(
+    problem: Problem, space: Space, history: History, state: State, rng: np.random.Generator, budget: Budget
+) -> Mixture:
+    """Fit one set of hyperparameters per chain, then sample."""
+    starts = _starts(problem, space, state, rng)
+    fitted = fit_sum(problem, [layouts.shared(space, [start]) for start in starts], history, state, "shared", budget)
+    if problem.algorithm.proposals == 0 and state.decompositions:
+        drawn = [(Visited(s.factors, s.log_evidence, 0.0, s.chain), s.weight) for s in state.decompositions]
+        chains, acceptance = state.chains, None
+    elif problem.decomposition.mode == "infer" and space.n_dims > 1:
+        drawn, chains, acceptance = _sample(problem, space, fitted, starts, rng, budget)
+    else:
+        drawn = [(Visited(start, np.nan, 0.0, g), 1.0 / len(starts)) for g, start in enumerate(starts)]
+        chains, acceptance = (), None
+    layout = layouts.shared(space, [v.partition for v, _ in drawn], [v.chain for v, _ in drawn])
+    # A group without a sample stays in the vectors: indices must fit.
+    layout = replace(layout, n_lengthscales=space.n_dims * len(starts), n_scales=len(starts))
+    return Mixture(fitted, drawn, layout, chains, acceptance)
+
+
+def _starts(problem: Problem, space: Space, state: State, rng: np.random.Generator) -> list[Factors]:
+    """Where the chains stand, or begin; without inference, the decompositions themselves."""
+    d, limit = space.n_dims, problem.decomposition.max_factor_size
+    if problem.decomposition.mode == "none" or d == 1:
+        return [partition.full(d)]
+    if problem.decomposition.mode == "random":
+        return [partition.random_partition(d, min(limit or d, d), rng) for _ in range(problem.decomposition.samples)]
+    if state.chains:
+        return list(state.chains)
+    independent = partition.singletons(d)
+    return (
+        [independent]
+        if limit is not None and limit < d
+        else [partition.coarse(d, d if d <= WIDEST else NARROW), independent]
+    )
+
+
+def _sample(
+    problem: Problem,
+    space: Space,
+    fitted: FittedSum,
+    starts: list[Factors],
+    rng: np.random.Generator,
+    budget: Budget,
+) -> tuple[list[tuple[Visited, float]], tuple[Factors, ...], float]:
+    """Run the chains on from where they stood; draw the samples from what they visited."""
+    steps = -(-problem.algorithm.proposals // len(starts))
+    data = sum_data(fitted.seen, fitted.transform)
+    visited: list[Visited] = []
+    ends, accepted = [], 0
+    with budget.phase("sample", 0.6) as expired:
+        for c, (start, hyper) in enumerate(zip(starts, fitted.hypers, strict=True)):
+            target = Target(Evidence(space, hyper, problem.algorithm.kernel, data, fitted.pairs), hyper.log_prior())
+            chain = run_chain(
+                target, start, steps, rng, max_factor_size=problem.decomposition.max_factor_size, expired=expired
+            )
+            visited += [replace(v, chain=c) for v in chain.visited]
+            ends.append(chain.last.partition)
+            accepted += chain.accepted
+    # Every other ask trusts the chain that began with one factor of all variables, and left it only for good reasons:
+    # data gathered under a wrong additive belief need never refute it.
+    if fitted.seen.n_obs % 2 and len(starts) > 1:
+        visited = [v for v in visited if v.chain == 0]
+    drawn = resample(visited, problem.decomposition.samples, rng)
+    total = sum(n for _, n in drawn)
+    return [(v, n / total) for v, n in drawn], tuple(ends), accepted / len(visited)

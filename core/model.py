@@ -1,0 +1,233 @@
+"""From a history to a conditioned surrogate: which kind of model, its fit, its decompositions, its posterior.
+
+shared     infer, random, none: k decompositions of the sum, hyperparameters shared by all
+known      the study's factors, told in sum only
+separate   the study's factors, told one by one (App. C), and sums where only those were told
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core import layout as layouts
+from core.budget import Budget
+from core.evidence import Data
+from core.fit import evaluations_from, fit, thinned
+from core.graph import FactorGraph, Factors
+from core.history import History
+from core.hyper import Hyperparameters
+from core.layout import Layout
+from core.mixture import mixture
+from core.posterior import FactorPosterior, condition, condition_mixed
+from core.problem import Problem
+from core.space import Array, Space
+from core.state import Sample, State
+from core.sums import POWER_GAIN, POWER_OBS, fit_sum, given_noise, sum_data
+from core.transform import POWERS, OutputTransform
+
+Kind = Literal["shared", "known", "separate"]
+
+FAILED_NOISE = 0.25  # a failed point counts as a poor value, but a doubtful one
+
+
+@dataclass(frozen=True)
+class Model:
+    """A surrogate conditioned on everything known; `state` is what the next ask starts from."""
+
+    kind: Kind
+    posterior: FactorPosterior
+    samples: tuple[Sample, ...]  # one per model of the posterior; a single one for known factors
+    gain: Tensor  # n: weight of each factor in the acquisition, in common units
+    transforms: tuple[OutputTransform, ...]  # one, or one per factor (separate)
+    state: State
+    acceptance: float | None
+    evaluations: int
+
+    def model_weights(self) -> Tensor:
+        """k: how much each model of the sum counts."""
+        return torch.tensor([s.weight for s in self.samples], dtype=torch.float64)
+
+
+def build(
+    problem: Problem, space: Space, history: History, state: State, rng: np.random.Generator, budget: Budget
+) -> Model:
+    """Fit, sample decompositions where they are not known, and condition."""
+    if problem.decomposition.mode == "known":
+        factors = known_factors(problem)
+        # Hyperparameters of a factor need a few values of its own; before that, only sums are used.
+        if history.has_factors.sum() >= min(3, history.n_obs):
+            return _separate(problem, space, history, state, factors, budget)
+        return _known(problem, space, history, state, factors, budget)
+    return _shared(problem, space, history, state, rng, budget)
+
+
+def known_factors(problem: Problem) -> Factors:
+    index = {name: j for j, name in enumerate(problem.names)}
+    return tuple(tuple(index[name] for name in factor.parameters) for factor in problem.decomposition.factors)
+
+
+def _with_failed(data: Data, failed: Array) -> Data:
+    """Failed points join as doubtful observations of a poor value, so that the search moves away from them."""
+    if not len(failed):
+        return data
+    poor = torch.quantile(data.Y, 0.25, dim=1, keepdim=True).expand(-1, len(failed))
+    noise = data.given_noise.new_full((*data.given_noise.shape[:-1], len(failed)), FAILED_NOISE)
+    X = torch.cat([data.X, torch.from_numpy(failed)])
+    return Data(X, torch.cat([data.Y, poor], 1), torch.cat([data.given_noise, noise], -1))
+
+
+def _known(problem: Problem, space: Space, history: History, state: State, factors: Factors, budget: Budget) -> Model:
+    layout = layouts.known(space, factors)
+    fitted = fit_sum(problem, [layout], history, state, "known", budget)
+    transform = fitted.transform
+    with budget.phase("condition"):
+        data = _with_failed(sum_data(history, transform), history.failed)
+        posterior = condition(layout, fitted.hypers[0], problem.algorithm.kernel, data)
+    sample = Sample(factors, float(posterior.log_evidence[0]), 1.0)
+    new = _remember(state, "known", {"known_0": fitted.hypers[0]}, [transform], (sample,), ())
+    gain = torch.ones(len(factors), dtype=torch.float64)
+    return Model("known", posterior, (sample,), gain, (transform,), new, None, fitted.evaluations)
+
+
+def _remember(
+    state: State,
+    kind: Kind,
+    hypers: dict[str, Hyperparameters],
+    transforms: Sequence[OutputTransform],
+    samples: tuple[Sample, ...],
+    chains: tuple[Factors, ...],
+) -> State:
+    return replace(
+        state,
+        decompositions=samples,
+        chains=chains,
+        hyperparameters={**state.hyperparameters, **{name: h.to_dict() for name, h in hypers.items()}},
+        powers={**state.powers, kind: [t.power for t in transforms]},
+    )
+
+
+def _shared(
+    problem: Problem, space: Space, history: History, state: State, rng: np.random.Generator, budget: Budget
+) -> Model:
+    mixed = mixture(problem, space, history, state, rng, budget)
+    transform = mixed.fitted.transform
+    with budget.phase("condition"):
+        data = _with_failed(sum_data(history, transform), history.failed)
+        hyper = Hyperparameters.joined(mixed.fitted.hypers)
+        posterior = condition(mixed.layout, hyper, problem.algorithm.kernel, data)
+    samples = tuple(
+        Sample(v.partition, evidence, weight, v.chain)
+        for (v, weight), evidence in zip(mixed.drawn, posterior.log_evidence.tolist(), strict=True)
+    )
+    gain = torch.tensor([s.weight for s in samples], dtype=torch.float64)[mixed.layout.owner]
+    stored = {f"shared_{g}": h for g, h in enumerate(mixed.fitted.hypers)}
+    new = _remember(state, "shared", stored, [transform], samples, mixed.chains)
+    return Model("shared", posterior, samples, gain, (transform,), new, mixed.acceptance, mixed.fitted.evaluations)
+
+
+def _separate(
+    problem: Problem, space: Space, history: History, state: State, factors: Factors, budget: Budget
+) -> Model:
+    """One GP per factor. Powers are chosen per factor only where no two factors meet: there units do not matter."""
+    rows = np.flatnonzero(history.has_factors)
+    told, sums = history.take(rows), history.take(np.flatnonzero(~history.has_factors))
+    disjoint = len(FactorGraph(space.n_dims, factors).components) == len(factors)
+    bend = disjoint and not sums.n_obs and problem.algorithm.transform == "auto"
+    layout = layouts.separate(space, factors)
+    hyper = Hyperparameters.default(layout).warmed(state.hyperparameters.get("separate"))
+    stored = state.powers.get("separate", [])
+    powers = stored if bend and len(stored) == len(factors) else [1.0] * len(factors)
+    with budget.phase("fit", 0.4) as expired:
+        part = thinned(told, len(factors))
+        evaluations = 0
+        for _ in range(2):
+            transforms = [OutputTransform.fit(part.Y[:, i], p) for i, p in enumerate(powers)]
+            fitted = fit(
+                layout, problem.algorithm.kernel, _factor_data(part, transforms), hyper,
+                max_evaluations=evaluations_from(state, "separate", history.n_obs), expired=expired,
+            )  # fmt: skip
+            hyper, evaluations = fitted.hyper, evaluations + fitted.evaluations
+            better = _best_powers(layout, hyper, problem, part, powers) if bend and not expired() else powers
+            if better == powers:
+                break
+            powers = better
+    with budget.phase("condition"):
+        transforms = _factor_transforms(told.Y, powers)
+        slopes = torch.tensor([t.scale * t.spread * t.unit for t in transforms], dtype=torch.float64)
+        data = _with_failed(_factor_data(told, transforms), history.failed)
+        if sums.n_obs:
+            posterior = condition_mixed(
+                layout, hyper, problem.algorithm.kernel, data, *_sum_data(sums, transforms, hyper, slopes)
+            )
+        else:
+            posterior = condition(layout, hyper, problem.algorithm.kernel, data)
+    gain = torch.ones(len(factors), dtype=torch.float64) if disjoint else slopes / slopes.max()
+    sample = Sample(factors, float(posterior.log_evidence.sum()), 1.0)
+    new = _remember(state, "separate", {"separate": hyper}, transforms, (sample,), ())
+    return Model("separate", posterior, (sample,), gain, tuple(transforms), new, None, evaluations)
+
+
+def _factor_transforms(Y: Array, powers: Sequence[float]) -> list[OutputTransform]:
+    """One per column. A column that never changed has no scale of its own and takes the smallest of the others'."""
+    transforms = [OutputTransform.fit(y, p) for y, p in zip(Y.T, powers, strict=True)]
+    varies = np.ptp(Y, axis=0) > 0
+    if varies.all() or not varies.any():
+        return transforms
+    slope = min(t.scale * t.spread * t.unit for t, moves in zip(transforms, varies, strict=True) if moves)
+    return [
+        t if moves else OutputTransform(unit=slope, center=float(y[0]) / slope)
+        for t, moves, y in zip(transforms, varies, Y.T, strict=True)
+    ]
+
+
+def _factor_data(history: History, transforms: Sequence[OutputTransform]) -> Data:
+    """Y as n_factors x t in each factor's model units; a told variance of the total is shared out evenly."""
+    sem = history.sem / len(transforms) ** 0.5
+    columns = [history.Y[:, i] for i in range(len(transforms))]
+    Y = torch.stack([t.forward(torch.from_numpy(y)) for t, y in zip(transforms, columns, strict=True)])
+    noise = torch.stack([given_noise(t, y, sem) for t, y in zip(transforms, columns, strict=True)])
+    return Data(torch.from_numpy(history.X), Y, noise)
+
+
+def _sum_data(
+    sums: History, transforms: Sequence[OutputTransform], hyper: Hyperparameters, slopes: Tensor
+) -> tuple[Data, Tensor]:
+    """Sums as observations of sum_i gain_i f_i, everything in units of the largest factor's slope."""
+    unit = float(slopes.max())
+    gain = slopes / unit
+    offset = sum(float(t.inverse(torch.zeros(1, dtype=torch.float64))) / unit for t in transforms)
+    y = torch.from_numpy(sums.y / unit) - offset
+    fitted = (gain.square() * torch.exp(hyper.log_noise)).sum()
+    told = torch.from_numpy(sums.sem / unit).clamp(1e-4, 1e4).square()
+    noise = torch.where(told.isnan(), fitted, told)
+    return Data(torch.from_numpy(sums.X), y[None], noise), gain
+
+
+def _best_powers(
+    layout: Layout, hyper: Hyperparameters, problem: Problem, history: History, powers: list[float]
+) -> list[float]:
+    """As `_best_power`, for every factor by itself."""
+    if history.n_obs < POWER_OBS:
+        return powers
+    now = [OutputTransform.fit(history.Y[:, i], p) for i, p in enumerate(powers)]
+    base = condition(layout, hyper, problem.algorithm.kernel, _factor_data(history, now))
+    table = []
+    for candidate in POWERS:
+        bent = [OutputTransform.fit(history.Y[:, i], candidate) for i in range(len(powers))]
+        residual = _factor_data(history, bent).Y - base.constant()[:, None]
+        fit_term = -0.5 * (base.whiten @ residual[..., None]).square().sum((1, 2))
+        jacobian = [t.log_jacobian(torch.from_numpy(history.Y[:, i])) for i, t in enumerate(bent)]
+        table.append(fit_term.numpy() + np.array(jacobian))
+    scores = np.array(table)  # powers x n
+    chosen = []
+    for i, power in enumerate(powers):
+        best = int(scores[:, i].argmax())
+        present = scores[POWERS.index(power), i]
+        chosen.append(POWERS[best] if scores[best, i] > present + POWER_GAIN else power)
+    return chosen

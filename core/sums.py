@@ -1,0 +1,103 @@
+"""Fit models of the sum: hyperparameters and the output power in turns, each given the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.budget import Budget
+from core.evidence import Data
+from core.fit import evaluations_from, fit, thinned
+from core.history import History
+from core.hyper import Hyperparameters
+from core.layout import Layout
+from core.pairs import Pairs
+from core.posterior import condition
+from core.problem import Problem
+from core.space import Array
+from core.state import State
+from core.transform import POWERS, OutputTransform
+
+POWER_GAIN = 2.0  # nats of evidence that a change of the output power must bring
+POWER_OBS = 8  # observations before any change
+
+
+@dataclass(frozen=True)
+class FittedSum:
+    """Hyperparameters per layout, the output transform they share, and how many evaluations that took."""
+
+    hypers: list[Hyperparameters]
+    transform: OutputTransform
+    evaluations: int
+    seen: History  # what the fit saw of the history ...
+    pairs: Pairs  # ... and the pairs of its inputs
+
+
+def given_noise(transform: OutputTransform, y: Array, sem: Array) -> Tensor:
+    """Noise variances in model units where a standard error was told, else NaN."""
+    sd = transform.sd_forward(torch.from_numpy(y), torch.from_numpy(sem))
+    return sd.clamp(1e-4, 1e4).square()  # NaN stays NaN
+
+
+def sum_data(history: History, transform: OutputTransform) -> Data:
+    z = transform.forward(torch.from_numpy(history.y))
+    return Data(torch.from_numpy(history.X), z[None], given_noise(transform, history.y, history.sem))
+
+
+def fit_sum(
+    problem: Problem, layouts: Sequence[Layout], history: History, state: State, kind: str, budget: Budget
+) -> FittedSum:
+    """One fit per layout, all on the same transformed outputs. Stored as `kind_0`, `kind_1`, ..."""
+    part = thinned(history, max(layout.n_factors for layout in layouts))
+    bend = problem.algorithm.transform == "auto"
+    power = state.powers.get(kind, [1.0])[0] if bend else 1.0
+    hypers = [
+        Hyperparameters.default(layout).warmed(state.hyperparameters.get(f"{kind}_{g}"))
+        for g, layout in enumerate(layouts)
+    ]
+    evaluations = 0
+    with budget.phase("fit", 0.4) as expired:
+        pairs = Pairs(torch.from_numpy(part.X))
+        for _ in range(2):
+            data = sum_data(part, OutputTransform.fit(part.y, power))
+            fits = [
+                fit(
+                    layout,
+                    problem.algorithm.kernel,
+                    data,
+                    hyper,
+                    pairs=pairs,
+                    max_evaluations=evaluations_from(state, f"{kind}_{g}", history.n_obs, g),
+                    expired=expired,
+                )
+                for g, (layout, hyper) in enumerate(zip(layouts, hypers, strict=True))
+            ]
+            hypers, evaluations = [f.hyper for f in fits], evaluations + sum(f.evaluations for f in fits)
+            best = max(range(len(fits)), key=lambda g: fits[g].log_posterior)
+            better = best_power(problem, layouts[best], hypers[best], part, power) if bend else power
+            if better == power or expired():
+                break
+            power = better
+    return FittedSum(hypers, OutputTransform.fit(history.y, power), evaluations, part, pairs)
+
+
+def best_power(problem: Problem, layout: Layout, hyper: Hyperparameters, history: History, power: float) -> float:
+    """The output power of largest evidence, Jacobian included, under these hyperparameters.
+
+    The Cholesky factor does not depend on the outputs, so that each power costs t^2. The present one is kept unless
+    another gains clearly: the transform should not flicker from ask to ask.
+    """
+    if history.n_obs < POWER_OBS:
+        return power
+    y = torch.from_numpy(history.y)
+    base = condition(layout, hyper, problem.algorithm.kernel, sum_data(history, OutputTransform.fit(history.y, power)))
+    scores = {}
+    for candidate in POWERS:
+        transform = OutputTransform.fit(history.y, candidate)
+        residual = transform.forward(y)[None] - base.constant()[:, None]
+        scores[candidate] = transform.log_jacobian(y) - 0.5 * float((base.whiten[0] @ residual[0]).square().sum())
+    best = max(POWERS, key=lambda p: scores[p])
+    return best if scores[best] > scores.get(power, -float("inf")) + POWER_GAIN else power

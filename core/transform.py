@@ -1,0 +1,119 @@
+"""Output transforms: raw values to numbers a Gaussian process can live with, and back.
+
+First the values are centred on their median and divided by their spread, then bent by Yeo and Johnson's power family
+(2000), of which the power 1 is the identity, then standardised. Powers above 1 compress a long lower tail; those
+below 1, which would flatten the best values, are not offered. The power is chosen by the model's evidence with the
+Jacobian (see `core.sums`).
+Values of any finite magnitude are welcome: everything is first divided by the largest one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.space import Array
+
+POWERS = (1.0, 1.5, 2.0, 2.5)
+
+
+@dataclass(frozen=True)
+class OutputTransform:
+    """y -> ((yeo_johnson((y / unit - center) / spread) - shift) / scale; increasing."""
+
+    unit: float = 1.0
+    center: float = 0.0
+    spread: float = 1.0
+    power: float = 1.0
+    shift: float = 0.0
+    scale: float = 1.0
+    low: float = -np.inf  # the values it was fitted on reach from here ...
+    high: float = np.inf  # ... to here
+
+    @classmethod
+    def fit(cls, y: Array, power: float = 1.0) -> OutputTransform:
+        """Standardise these values, bent by the given power."""
+        unit = float(np.abs(y).max(initial=0.0)) or 1.0
+        v = y / unit
+        center = float(np.median(v)) if v.size else 0.0
+        low, high = np.quantile(v, [0.25, 0.75]) if v.size else (0.0, 0.0)
+        # Where most values are all but equal, the far ones set the scale: nothing may overflow.
+        spread = max(float(high - low), 1e-6 * float(np.abs(v - center).max(initial=0.0))) or 1.0
+        z = yeo_johnson(torch.as_tensor((v - center) / spread), power).numpy()
+        shift = float(z.mean()) if z.size else 0.0
+        scale = float(z.std()) if z.size else 1.0
+        # Rounding alone makes the spread of a constant tell-tale tiny: treat it as no spread at all.
+        if scale <= 1e-12 * max(1.0, abs(shift)):
+            scale = 1.0
+        low, high = (float(y.min()), float(y.max())) if y.size else (-np.inf, np.inf)
+        return cls(unit, center, spread, power, shift, scale, low, high)
+
+    @property
+    def is_affine(self) -> bool:
+        return self.power == 1.0
+
+    def forward(self, y: Tensor) -> Tensor:
+        return (yeo_johnson(self._standard(y), self.power) - self.shift) / self.scale
+
+    def inverse(self, z: Tensor) -> Tensor:
+        v = yeo_johnson_inverse(z * self.scale + self.shift, self.power)
+        return (v * self.spread + self.center) * self.unit
+
+    def inverse_slope(self, z: Tensor) -> Tensor:
+        """d inverse / dz, positive."""
+        v = yeo_johnson_inverse(z * self.scale + self.shift, self.power)
+        return self.scale * self.spread * self.unit * torch.exp(-_log_slope(v, self.power))
+
+    def sd_forward(self, y: Tensor, sd: Tensor) -> Tensor:
+        """A standard deviation at y carried over to model units (first order)."""
+        slope = torch.exp(_log_slope(self._standard(y), self.power))
+        return sd / self.unit / self.spread * slope / self.scale
+
+    def log_jacobian(self, y: Tensor) -> float:
+        """sum of log dz/dy, in units of the median-and-spread standardised values."""
+        return float(_log_slope(self._standard(y), self.power).sum()) - y.numel() * float(np.log(self.scale))
+
+    def _standard(self, y: Tensor) -> Tensor:
+        return (y / self.unit - self.center) / self.spread
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def yeo_johnson(v: Tensor, power: float) -> Tensor:
+    """Increasing in v, 0 and of slope 1 at 0."""
+    if power == 1.0:
+        return v
+    up, down = v.clamp(min=0.0), (-v).clamp(min=0.0)
+    return _bend(up, power) - _bend(down, 2.0 - power)
+
+
+def yeo_johnson_inverse(z: Tensor, power: float) -> Tensor:
+    if power == 1.0:
+        return z
+    up, down = z.clamp(min=0.0), (-z).clamp(min=0.0)
+    return _unbend(up, power) - _unbend(down, 2.0 - power)
+
+
+def _bend(v: Tensor, power: float) -> Tensor:
+    """((1 + v)^power - 1) / power for v >= 0."""
+    if power == 0.0:
+        return torch.log1p(v)
+    return torch.expm1(power * torch.log1p(v)) / power
+
+
+def _unbend(z: Tensor, power: float) -> Tensor:
+    if power == 0.0:
+        return torch.expm1(z.clamp(max=600.0))
+    # A negative power bends towards an asymptote at -1/power that no value reaches: stop just short of it.
+    base = torch.log1p((power * z).clamp(min=-1 + 1e-9)) / power
+    return torch.expm1(base.clamp(max=600.0))
+
+
+def _log_slope(v: Tensor, power: float) -> Tensor:
+    """log d yeo_johnson / dv = (power - 1) sign(v) log(1 + |v|)"""
+    return (power - 1.0) * torch.sign(v) * torch.log1p(v.abs())

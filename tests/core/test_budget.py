@@ -1,0 +1,54 @@
+"""The budget, by a clock that the test moves."""
+
+from __future__ import annotations
+
+from core.budget import Budget
+from tests.core.support import Clock
+
+
+def test_no_seconds_never_expire() -> None:
+    """Without a bound nothing expires, however late it gets."""
+    clock = Clock()
+    budget = Budget(clock)
+    clock.now = 1e9
+    with budget.phase("fit", 0.1) as expired:
+        assert not expired()
+    assert budget.cut_short == []
+
+
+def test_a_share_expires_when_it_is_gone() -> None:
+    """Half of ten seconds is over at five, counted from the budget's start, and not before."""
+    clock = Clock()
+    clock.now = 100.0
+    budget = Budget(clock, 10.0)
+    half = budget.until(0.5)
+    clock.now = 104.9
+    assert not half()
+    clock.now = 105.0
+    assert half()
+
+
+def test_phases_add_up_their_seconds_and_tell_when_cut() -> None:
+    """Time spent is booked per phase, and a phase that ends past its share is labelled."""
+    clock = Clock()
+    budget = Budget(clock, 10.0)
+    for seconds in (2.0, 3.0):
+        with budget.phase("fit", 0.4):
+            clock.now += seconds
+    with budget.phase("rest"):
+        clock.now += 1.0
+    assert budget.spent == {"fit": 5.0, "rest": 1.0}
+    assert budget.cut_short == ["fit"]
+
+
+def test_a_phase_that_fails_is_still_booked() -> None:
+    """An error inside a phase passes through, and its seconds count."""
+    clock = Clock()
+    budget = Budget(clock)
+    try:
+        with budget.phase("fit"):
+            clock.now += 4.0
+            raise ValueError
+    except ValueError:
+        pass
+    assert budget.spent == {"fit": 4.0}
