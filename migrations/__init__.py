@@ -1,0 +1,1 @@
+"""The schema of record: one alembic revision per change, up and down, on SQLite and Postgres."""

@@ -1,0 +1,1 @@
+"""What is kept of asks: the chain that the next one continues, and how each was made."""

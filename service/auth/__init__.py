@@ -1,0 +1,1 @@
+"""Who calls: API keys, each with a workspace and a role."""

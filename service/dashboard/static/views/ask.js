@@ -1,0 +1,82 @@
+// How an ask was made: by whom, in which seconds, with which decompositions, and how ADMM went.
+
+import { bars } from "../charts/bars.js";
+import { linesChart } from "../charts/lines.js";
+import { h } from "../dom.js";
+import { count, number, percent, seconds, time } from "../format.js";
+import { card, dl } from "./parts.js";
+
+const ORIGINS = {
+  initial: "Initial: a point of the space-filling design that comes before the model.",
+  dumbo: "DuMBO: the model's proposal, the maximum of the acquisition function found by ADMM.",
+  random: "Random: the model could not propose a new point in time.",
+};
+const PHASES = { fit: "fit the model", sample: "sample decompositions", condition: "condition on the results", maximise: "maximise the acquisition" };
+const STOPS = { residuals: "the residuals were small enough", iterations: "the iterations were used up", deadline: "the time was up" };
+
+export function askCards(trial, ask, model, signal) {
+  const { diagnostics } = ask;
+  const searches = [diagnostics.admm ?? []].flat();
+  const modelled = trial.number - ask.first_trial - (ask.count - searches.length);
+  const search = searches[modelled] ?? null;
+  return [
+    card("How it was made",
+      h("p", {}, ORIGINS[trial.origin] ?? `Origin: ${trial.origin}.`),
+      notes(diagnostics),
+      dl([
+        ["asked", time(ask.created_at)],
+        ["trials of this ask", ask.count === 1 ? "1" : `${ask.count} (${ask.first_trial} to ${ask.first_trial + ask.count - 1})`],
+        ...modelFacts(diagnostics, ask.decomposition),
+      ])),
+    h("div", { class: "columns" },
+      Object.keys(diagnostics.seconds ?? {}).length ? secondsCard(diagnostics.seconds) : null,
+      search ? acquisitionCard(search) : null),
+    search ? residualsCard(search, signal) : null,
+  ];
+}
+
+function notes({ fallbacks = [], cut_short: cut = [] }) {
+  const sentences = [...fallbacks.map((text) => `Fallback: ${text}.`), ...cut.map((phase) => `The deadline ended this phase early: ${PHASES[phase] ?? phase}.`)];
+  return sentences.length ? h("ul", { class: "notice" }, sentences.map((text) => h("li", {}, text))) : null;
+}
+
+function modelFacts({ model, acceptance_rate: acceptance, fit_evaluations: fits, log_evidence: evidence, beta, n_factors: sizes }, decomposition) {
+  const facts = [];
+  if (model) facts.push(["model", model]);
+  if (decomposition) facts.push(["decompositions", count(decomposition.samples.length, "sample")]);
+  if (sizes?.length) facts.push(["factors", [...new Set(sizes)].sort((a, b) => a - b).join(", ")]);
+  if (typeof acceptance === "number") facts.push(["acceptance rate", percent(acceptance)]);
+  if (evidence?.length) facts.push(["log evidence", number(Math.max(...evidence))]);
+  if (typeof fits === "number") facts.push(["evaluations of the fit", number(fits)]);
+  if (typeof beta === "number") facts.push(["exploration β", number(beta)]);
+  return facts;
+}
+
+function secondsCard(spent) {
+  const total = Object.values(spent).reduce((a, b) => a + b, 0);
+  const rows = Object.entries(spent).map(([phase, s]) => ({ name: PHASES[phase] ?? phase, share: total ? s / total : 0, figure: seconds(s) }));
+  return card(`Time: ${seconds(total)}`, bars(rows, "Seconds by phase"));
+}
+
+function acquisitionCard(search) {
+  const gain = search.acquisition_polished - search.acquisition_admm;
+  return card("Acquisition", dl([
+    ["by ADMM", number(search.acquisition_admm, 6)],
+    ["after polish", number(search.acquisition_polished, 6)],
+    ["gained by polish", gain > 1e-9 * Math.abs(search.acquisition_admm) ? number(gain) : "nothing"],
+    ["exploration β", [search.beta].flat().map((weight) => number(weight)).join(", ")], // one for all, or one for each component
+  ]));
+}
+
+function residualsCard(search, signal) {
+  const lines = [{ values: search.primal_residuals, colour: "first" }, { values: search.dual_residuals, colour: "second" }];
+  const chart = search.primal_residuals.length
+    ? linesChart(lines, `Primal and dual residuals over ${search.iterations} iterations`, "iteration", signal).element
+    : h("p", { class: "muted" }, "No iteration was made.");
+  return card("ADMM residuals",
+    h("div", { class: "toolbar inline" },
+      h("p", { class: "muted" }, `${count(search.iterations, "iteration")}; stopped because ${STOPS[search.stopped_by] ?? search.stopped_by}.`),
+      h("ul", { class: "legend", "aria-label": "Legend" }, [["first", "primal: how far factors disagree"], ["second", "dual: how far the consensus moved"]]
+        .map(([colour, label]) => h("li", {}, h("span", { class: `symbol step ${colour}`, "aria-hidden": "true" }), label)))),
+    chart);
+}

@@ -1,0 +1,1 @@
+"""The API's description: /openapi.json, and /docs, a page of our own that needs nothing from elsewhere."""

@@ -1,0 +1,1 @@
+"""Whether it lives, whether it is ready, and how it does."""

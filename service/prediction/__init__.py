@@ -1,0 +1,1 @@
+"""What the model expects at points, in total and factor by factor."""

@@ -1,0 +1,1 @@
+"""Studies: what is optimized, and how it goes."""

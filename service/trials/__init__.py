@@ -1,0 +1,1 @@
+"""Trials: points handed out by ask, results taken in by tell."""
