@@ -1,0 +1,1 @@
+"""The arena: one run, many runs in parallel, their records, and what they say together."""

@@ -1,0 +1,77 @@
+"""The benchmark problems by name.
+
+A name is a base, dimensions where the base takes them, and what is done to it: `camel`, `powell-24-shifted`,
+`rastrigin-100`, `additive-30-4`, `hartmann-6-noisy`, `hartmann-6-shifted-noisy`. The seed moves a shifted
+optimum and draws a random function, so that every seed of a study is another instance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benchmarks.problems import additive, cosmo, families, rover, synthetic, wlan
+from benchmarks.problems.base import Array, BenchmarkProblem
+
+__all__ = ["FAMILIES", "PAPER", "PAPER_SHIFTED", "Array", "BenchmarkProblem", "budget_of", "make"]
+
+PAPER = ["camel", "hartmann-6", "powell-24", "rastrigin-100", "cosmo", "wlan", "rover"]
+PAPER_SHIFTED = [f"{name}-shifted" for name in PAPER[:4]] + PAPER[4:]
+FAMILIES = [
+    "additive-10-3",
+    "additive-30-4",
+    "additive-50-8",
+    "additive-100-5",
+    "chain-50",
+    "rosenbrock-20-shifted",
+    "ackley-10-shifted",
+    "embedded-50",
+    "hartmann-6-noisy",
+    "additive-30-4-noisy",
+]
+
+_NAME = re.compile(r"(?P<base>[a-z]+)(?P<log>-log)?(?P<sizes>(-\d+)*)(?P<shifted>-shifted)?(?P<noisy>-noisy)?")
+
+
+def _bases(seed: int, trees_file: Path | None) -> dict[str, Callable[..., BenchmarkProblem]]:
+    """Each takes the sizes in the name, if any."""
+    return {
+        "camel": synthetic.six_hump_camel,
+        "hartmann": lambda n_dims=6: synthetic.hartmann6() if n_dims == 6 else _refuse("hartmann has 6 dimensions"),
+        "powell": synthetic.powell,
+        "rastrigin": synthetic.rastrigin,
+        "cosmo": cosmo.cosmo,
+        "wlan": wlan.wlan,
+        "rover": partial(rover.rover, trees_file),
+        "rosenbrock": families.rosenbrock,
+        "ackley": families.ackley,
+        "embedded": partial(families.embedded, seed=seed),
+        "additive": partial(additive.additive, seed=seed),
+        "chain": partial(additive.chain, seed=seed),
+    }
+
+
+def _refuse(reason: str) -> BenchmarkProblem:
+    raise ValueError(reason)
+
+
+def make(name: str, seed: int = 0, trees_file: Path | None = None) -> BenchmarkProblem:
+    """The problem of this name; ValueError says which names there are."""
+    match = _NAME.fullmatch(name)
+    bases = _bases(seed, trees_file)
+    if match is None or match["base"] not in bases or (match["log"] and match["base"] != "wlan"):
+        raise ValueError(f"unknown problem {name!r}; there are {', '.join(PAPER + FAMILIES)}, wlan-log and the like")
+    sizes = [int(size) for size in match["sizes"].split("-")[1:]]
+    problem = wlan.wlan("log") if match["log"] else bases[match["base"]](*sizes)
+    if match["shifted"]:
+        problem = problem.shifted(seed)
+    return problem.noisy() if match["noisy"] else problem
+
+
+def budget_of(name: str) -> int:
+    """The evaluations the project's table gives a problem."""
+    if name.startswith("camel"):
+        return 40
+    return 60 if name.startswith("hartmann") else 100

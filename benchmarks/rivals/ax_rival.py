@@ -1,0 +1,48 @@
+"""Ax with its default generation strategy, on the problem's own bounds and scales."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from ax.api.client import Client
+from ax.api.configs import RangeParameterConfig
+
+from benchmarks.problems import Array, BenchmarkProblem
+from benchmarks.rivals.botorch_models import seeded
+
+
+class AxRival:
+    """Ax's own initial design, model and acquisition."""
+
+    def __init__(self, problem: BenchmarkProblem, seed: int) -> None:
+        self.problem = problem
+        self.rng = np.random.default_rng([seed, 0xA8])
+        logging.getLogger("ax").setLevel(logging.WARNING)
+        self._client = Client(random_seed=seed)
+        box = zip(problem.parameter_names, problem.bounds, problem.scales, strict=True)
+        self._client.configure_experiment(
+            [RangeParameterConfig(n, (low, high), "float", scaling=scale) for n, (low, high), scale in box]
+        )
+        self._client.configure_optimization(objective="y")
+        self._client.configure_generation_strategy(initialization_random_seed=seed)
+        self._asked: tuple[int, dict[str, float]] | None = None
+
+    def ask(self) -> Array:
+        with seeded(int(self.rng.integers(2**31))), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ax reports on its own deprecated parts
+            ((index, parameters),) = self._client.get_next_trials(max_trials=1).items()
+        self._asked = index, {name: float(value) for name, value in parameters.items()}
+        return np.array([self._asked[1][name] for name in self.problem.parameter_names])
+
+    def tell(self, x: Array, y: float, Y: Mapping[str, float] | None = None) -> None:
+        """Told of a point that it did not ask for, it attaches it as a trial."""
+        parameters = dict(zip(self.problem.parameter_names, map(float, x), strict=True))
+        if self._asked is not None and self._asked[1] == parameters:
+            index = self._asked[0]
+        else:
+            index = self._client.attach_trial(parameters)
+        self._client.complete_trial(index, raw_data={"y": y})
+        self._asked = None

@@ -1,0 +1,46 @@
+"""SAASBO (Eriksson and Jankowiak 2021): few variables matter, and a sparse prior averaged by NUTS says which.
+
+BoTorch's fully Bayesian model, with the shorter chain that its own tutorial recommends, and LogEI averaged over it.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from botorch.acquisition.logei import qLogExpectedImprovement
+from botorch.fit import fit_fully_bayesian_model_nuts
+from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
+from botorch.models.transforms.outcome import Standardize
+
+from benchmarks.problems import Array
+from benchmarks.rivals.base import Rival
+from benchmarks.rivals.botorch_models import maximize, seeded, tensors, unit_bounds
+
+WARMUP_STEPS, NUM_SAMPLES, THINNING = 256, 128, 16
+
+
+class Saasbo(Rival):
+    """Sampled afresh at every ask: the chain is not warm-started, as in the paper."""
+
+    warmup_steps, num_samples = WARMUP_STEPS, NUM_SAMPLES
+
+    def suggest(self) -> Array:
+        with seeded(int(self.rng.integers(2**31))):
+            model = self.sample_model()
+            acquisition = qLogExpectedImprovement(model, best_f=float(self.y.max()))
+            return maximize(acquisition, unit_bounds(self.n_dims))
+
+    def sample_model(self) -> SaasFullyBayesianSingleTaskGP:
+        X, Y = tensors(self.U, self.y)
+        model = SaasFullyBayesianSingleTaskGP(X, Y, outcome_transform=Standardize(m=1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # between numpyro and jax
+            fit_fully_bayesian_model_nuts(
+                model,
+                warmup_steps=self.warmup_steps,
+                num_samples=self.num_samples,
+                thinning=THINNING,
+                disable_progbar=True,
+                seed=int(self.rng.integers(2**31)),
+            )
+        return model

@@ -1,0 +1,68 @@
+"""The arena's command in miniature: real processes, real records, tables and plots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import regret
+
+MINIATURE = ["--problems", "camel-shifted,rover", "--algorithms", "random,sobol,add-dumbo", "--seeds", "1"]
+
+
+def lines(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+
+
+def test_arena_runs_records_resumes_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A first start runs everything, a second with more seeds runs only what is new, and both report."""
+    arguments = [*MINIATURE, "--budget", "4", "--jobs", "2", "--out", str(tmp_path)]
+    assert regret.main(arguments) == 0
+    first = lines(tmp_path)
+    # Rover has no factors, so the algorithm that needs them is left out there.
+    done = {(line["problem"], line["algorithm"]) for line in first}
+    assert done == {("camel-shifted", name) for name in ("random", "sobol", "add-dumbo")} | {
+        ("rover", "random"),
+        ("rover", "sobol"),
+    }
+    assert regret.main([*arguments, "--seeds", "2", "--at", "2"]) == 0
+    assert lines(tmp_path)[:5] == first
+    assert len(lines(tmp_path)) == 10
+    printed = capsys.readouterr()
+    assert "5 runs on record, 5 to go, 2 at a time" in printed.err
+    assert "20/20 evaluations, 5/5 runs" in printed.err
+    assert "### camel-shifted after 2 evaluations" in printed.out
+    assert "### rover after 4 evaluations" in printed.out
+    assert printed.out.endswith((tmp_path / "summary.md").read_text())
+    for stem in ("overview", "camel-shifted", "rover"):
+        assert (tmp_path / "plots" / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / "plots" / f"{stem}.svg").read_text()
+    assert {row["at"] for row in json.loads((tmp_path / "summary.json").read_text())} == {2, 4}
+
+
+def test_a_failing_run_is_told_and_the_others_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An algorithm that cannot run makes the exit status 1 and leaves the other runs on record."""
+    nowhere = "http://127.0.0.1:9"
+    arguments = ["--problems", "camel", "--algorithms", "random,dumbo-http", "--seeds", "1", "--budget", "2"]
+    assert regret.main([*arguments, "--jobs", "1", "--out", str(tmp_path), "--url", nowhere]) == 1
+    assert "failed: camel, dumbo-http, seed 0" in capsys.readouterr().err
+    assert [line["algorithm"] for line in lines(tmp_path)] == ["random"]
+
+
+@pytest.mark.parametrize("wrong", [["--problems", "nonsense"], ["--algorithms", "nonsense"], ["--at", "soon"]])
+def test_unknown_names_are_refused_before_anything_runs(wrong: list[str], tmp_path: Path) -> None:
+    """A misspelt name ends the command with its usage and nothing is written."""
+    with pytest.raises(SystemExit) as stopped:
+        regret.main([*MINIATURE, "--out", str(tmp_path), *wrong])
+    assert stopped.value.code == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_quick_may_be_narrowed_further() -> None:
+    """`--quick` only changes defaults: what is said beside it holds."""
+    p = regret.parser()
+    options = p.parse_args(["--quick", "--seeds", "1"])
+    assert options.quick
+    assert regret.chosen("quick,random,cosmo", {"quick": ["camel", "random"]}) == ["camel", "random", "cosmo"]
