@@ -60,7 +60,7 @@ def configure(level: str = "info", style: Literal["json", "console"] = "json", s
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    _quieten_libraries()
+    quieten_libraries()
 
 
 def _renderer(style: Literal["json", "console"]) -> Processor:
@@ -73,9 +73,11 @@ def _dumps(event: MutableMapping[str, Any], **_: Any) -> str:
     return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-def _quieten_libraries() -> None:
+def quieten_libraries() -> None:
     """Our own access log replaces uvicorn's, and a routine step of a library is no news."""
     logging.getLogger("uvicorn.access").disabled = True
+    # What it warns of, a pipeline that ends after an error, has been raised as that error.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     for name in ("alembic", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,6 +14,16 @@ from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.server import Server, running_server
 
 BACKENDS = ["sqlite", "postgres"]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A test that configures logging does so for itself: the next one has another stderr."""
+    root = logging.getLogger()
+    handlers, level = root.handlers.copy(), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

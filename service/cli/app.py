@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import orjson
 import typer
 
+from service import logs
 from service.cli import db, keys
 from service.cli.options import failing_clearly
 from service.cli.serve import serve
@@ -21,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    callback=logs.quieten_libraries,
 )
 app.command()(serve)
 app.add_typer(db.app, name="db")

@@ -17,14 +17,11 @@ from service.auth import keys
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """Where the process logs to during the test; afterwards logging is as it was."""
-    root = logging.getLogger()
-    handlers, level, configured = root.handlers, root.level, structlog.get_config()
+    """Where the process logs to during the test."""
+    configured = structlog.get_config()
     stream = io.StringIO()
     logs.configure("info", "json", stream)
     yield stream
-    root.handlers = handlers
-    root.setLevel(level)
     structlog.configure(**configured)
 
 
