@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 from core.errors import Fault, InvalidObservation, InvalidPoint, InvalidProblem
@@ -112,6 +113,8 @@ class Parameter:
 
     def check(self, value: object) -> Value:
         """The value as this parameter stores it, or ValueError saying what it may be."""
+        if type(value) is float and self.type == "float" and self.bounds[0] <= value <= self.bounds[1]:  # type: ignore[index]
+            return value  # nearly always so, and a history has thousands of them
         if self.values is not None:
             for known in self.values:
                 if isinstance(value, str | bool | int | float) and _same(value, known):
@@ -235,9 +238,13 @@ class Problem:
         yield from (Fault(("decomposition", *f.loc), f.msg) for f in self.decomposition.faults(self.names))
         yield from (Fault(("algorithm", *f.loc), f.msg) for f in self.algorithm.faults())
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         return [parameter.name for parameter in self.parameters]
+
+    @cached_property
+    def _names(self) -> set[str]:
+        return set(self.names)
 
     @property
     def sign(self) -> float:
@@ -270,7 +277,7 @@ class Problem:
 
         `partial` allows parameters to be left out, as for values fixed during one ask.
         """
-        faults = [Fault((name,), "unknown parameter") for name in point if name not in self.names]
+        faults = [Fault((name,), "unknown parameter") for name in point if name not in self._names]
         checked: dict[str, Value] = {}
         for parameter in self.parameters:
             if parameter.name in point:

@@ -69,8 +69,12 @@ class Space:
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def snap(self, X: Array) -> Array:
-        """Each row moved to where its decoded point lies."""
-        return self.encode(self.decode(X))
+        """Each row moved to where its decoded point lies. That of a free float lies there already, to 12 digits."""
+        moved = X.copy()
+        for parameter, columns in zip(self.problem.parameters, self.columns, strict=True):
+            if not self.is_continuous[columns[0]]:
+                moved[:, columns] = _encode(parameter, _decode(parameter, X[:, columns]))
+        return moved
 
     def neighbors_of(self, j: int, x: Array) -> Array:
         """Rows like x with discrete parameter j at another value: any other of a categorical, else some near it."""
