@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from core.layout import Layout
 from core.posterior import FactorPosterior
 from core.problem import Neighborhood, Schedule
+from core.space import Array
 
 
 def beta(schedule: Schedule | float, n_dims: int, n_obs: int, log_size: float = math.inf, delta: float = 0.1) -> float:
@@ -60,15 +62,14 @@ class Acquisition:
         """The same with another exploration weight."""
         return replace(self, kappa=torch.as_tensor(kappa, dtype=torch.float64))
 
-    def value_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """S, and S x n_columns"""
-        at = self.posterior.tangent(self.layout.gather(x))
-        spread = (self.coupling @ at.var).sqrt()  # n x S
-        value = self.gain @ (at.mean + self.kappa * spread)
-        gain = self.gain[:, None].expand_as(at.mean)
-        d_var = 0.5 * self.kappa * (self.coupling.T @ (gain / spread))
-        local = self.posterior.gradient(at, gain, d_var) * self.layout.mask[:, None, :]  # n x S x m
-        return value, scatter(self.layout, local, x.shape[-1])
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        """At one point (n_columns)."""
+        single = self.posterior.single
+        at = single.factors(x)
+        gain, coupling, kappa = self.gain.numpy(), self.coupling.numpy(), float(self.kappa)
+        spread = np.sqrt(coupling @ at.var)  # n
+        value = float(gain @ (at.mean + kappa * spread))
+        return value, single.gradient(at, gain, 0.5 * kappa * ((gain / spread) @ coupling))
 
     def local(self, x_local: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """phi_i at points of each factor's own (n x S x m) given c (n x S): values, gradients, variances."""
@@ -84,13 +85,6 @@ class Acquisition:
     def messages(self, var: Tensor) -> Tensor:
         """c (n x S) from every factor's variance (n x S), as the variable nodes pass them on."""
         return self.coupling @ var - self.coupling.diagonal()[:, None] * var
-
-
-def scatter(layout: Layout, local: Tensor, n_columns: int) -> Tensor:
-    """Sum n x S x m over factors into S x n_columns."""
-    out = local.new_zeros(n_columns, local.shape[1])
-    out.index_add_(0, layout.columns.flatten(), local.transpose(1, 2).reshape(-1, local.shape[1]))
-    return out.T
 
 
 def share_matrix(layout: Layout, n_columns: int) -> Tensor:

@@ -15,15 +15,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from scipy.special import erfcx, log_ndtr, ndtr
 from torch import Tensor
 
-from core.acquisition import scatter, share_matrix
+from core.acquisition import share_matrix
 from core.graph import FactorGraph
 from core.layout import Layout
 from core.posterior import FactorPosterior
+from core.space import Array
 
 KAPPAS = (0.1, 0.5, 2.0)
+LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 NEGLIGIBLE = 1e-3  # of the outputs' standard deviation: an improvement not worth an evaluation
 
 
@@ -49,21 +53,20 @@ class Improvement:
         mean, var = self.posterior.total(x)  # k x S
         return torch.logsumexp(log_improvement(mean - self.best[:, None], var.sqrt()) + self.log_weights[:, None], 0)
 
-    def value_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """S, and S x n_columns"""
-        at = self.posterior.total_tangent(x)
-        sd = at.var.sqrt()
-        u = (at.mean + (self.posterior.constant() - self.best)[:, None]) / sd
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        """At one point (n_columns)."""
+        single = self.posterior.single
+        at = single.sums(x)
+        sd = np.sqrt(at.var)
+        u = (at.mean + (self.posterior.constant() - self.best).numpy()) / sd
         shape = log_h(u)
-        log_parts = shape + sd.log() + self.log_weights[:, None]
-        value = torch.logsumexp(log_parts, 0)
-        part = torch.exp(log_parts - value)  # how much each model has to say
-        ratio = torch.exp(torch.special.log_ndtr(u) - shape)  # d log_h / du
+        log_parts = shape + np.log(sd) + self.log_weights.numpy()
+        value = float(np.logaddexp.reduce(log_parts))
+        part = np.exp(log_parts - value)  # how much each model has to say
+        ratio = np.exp(log_ndtr(u) - shape)  # d log_h / du
         d_mean = part * ratio / sd
         d_var = 0.5 * part * (1.0 - u * ratio) / at.var
-        owner = self.layout.owner
-        local = self.posterior.gradient(at, d_mean[owner], d_var[owner]) * self.layout.mask[:, None, :]
-        return value, scatter(self.layout, local, x.shape[-1])
+        return value, single.gradient(at, d_mean[single.owner], d_var[single.owner])
 
 
 def is_negligible(promise: Tensor) -> bool:
@@ -99,21 +102,18 @@ def best_by_component(
 
 def log_improvement(gap: Tensor, sd: Tensor) -> Tensor:
     """log E max(0, gap + sd Z) for a standard normal Z, exact far below zero too."""
-    return log_h(gap / sd) + sd.log()
+    return torch.from_numpy(log_h((gap / sd).numpy())) + sd.log()
 
 
-def log_h(u: Tensor) -> Tensor:
+def log_h(u: Array) -> Array:
     """log(pdf(u) + u cdf(u))."""
-    pdf = torch.exp(-0.5 * u.square()) / math.sqrt(2.0 * math.pi)
-    cdf = 0.5 * torch.erfc(-u / math.sqrt(2.0))
-    direct = (pdf + u * cdf).clamp(min=1e-300).log()
-    if bool((u > -1.0).all()):
-        return direct
-    # Below -1 the terms cancel; the scaled complementary error function takes the cancellation into a logarithm, and
-    # very far out, where that runs out of digits, the leading term 1/u^2 is all there is.
-    v = u.clamp(max=-1.0)
-    mills = math.sqrt(math.pi / 2.0) * torch.special.erfcx(-v / math.sqrt(2.0))
-    log_pdf = -0.5 * v.square() - 0.5 * math.log(2.0 * math.pi)
-    tail = log_pdf + torch.log1p((v * mills).clamp(min=-1.0 + 1e-16))
-    far = log_pdf - 2.0 * v.abs().log()
-    return torch.where(u > -1.0, direct, torch.where(u > -1e3, tail, far))
+    log_pdf = -0.5 * u * u - LOG_SQRT_2PI
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direct = np.log(np.exp(log_pdf) + u * ndtr(u))
+        if (u > -1.0).all():
+            return direct
+        # Below -1 the terms cancel; the scaled complementary error function takes the cancellation into a logarithm,
+        # and very far out, where that runs out of digits, the leading term 1/u^2 is all there is.
+        tail = log_pdf + np.log1p(u * math.sqrt(math.pi / 2.0) * erfcx(-u / math.sqrt(2.0)))
+        far = log_pdf - 2.0 * np.log(np.abs(u))
+    return np.where(u > -1.0, direct, np.where(u > -1e3, tail, far))

@@ -40,12 +40,16 @@ def covariance(kernel: Kernel, s: Tensor) -> Tensor:
     return profile(kernel, s)[0]
 
 
-def squared_distances(A: Tensor, B: Tensor) -> Tensor:
+def squared_distances(A: Tensor, B: Tensor, b2: Tensor | None = None) -> Tensor:
     """... x a x m and ... x b x m (already scaled) give ... x a x b, never negative.
 
     One matrix product instead of a difference per pair; the cancellation it costs is of the order of 1e-16 times the
-    squared norm, harmless because k is smooth in s.
+    squared norm, harmless because k is smooth in s. `b2` are the squared norms of B, where they are known already.
     """
     a2 = A.square().sum(-1, keepdim=True)
-    b2 = B.square().sum(-1, keepdim=True).mT
-    return (a2 + b2).sub_(2.0 * (A @ B.mT)).clamp_(min=0.0)
+    return (a2 + (squared_norms(B) if b2 is None else b2)).sub_(2.0 * (A @ B.mT)).clamp_(min=0.0)
+
+
+def squared_norms(B: Tensor) -> Tensor:
+    """... x 1 x b"""
+    return B.square().sum(-1, keepdim=True).mT

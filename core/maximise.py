@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
 
 from core.acquisition import Acquisition, neighborhoods, share_matrix
 from core.admm import AdmmResult, admm
+from core.ascent import ascend
 from core.layout import Layout
 from core.posterior import FactorPosterior
 from core.space import Array, Space
@@ -28,7 +28,7 @@ NEAR_STARTS = 3
 FAR_STARTS = 4
 POLISHED = 3
 POLISH = 30  # L-BFGS evaluations
-LOOK = 5  # those before several weights are compared; only the chosen one is polished to the end
+LOOK = 6  # those before several weights are compared; only the chosen one is polished to the end
 FULL_EFFORT = 1e4  # covariances of a point with the data, over all factors, up to which nothing is spared
 EXCHANGE_WORK = 1e5  # covariances to be made in one round of block exchanges
 SPARE = 8  # points of the pool kept as candidates, in case the best ones are taken
@@ -44,7 +44,7 @@ class Objective(Protocol):
     @property
     def layout(self) -> Layout: ...
     def value(self, x: Tensor) -> Tensor: ...
-    def value_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]: ...
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]: ...
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def maximise(
             space,
             region,
             new[_top(part.sum(0)[-len(new) :], SPARE)],
-            pool[-DONORS:],
+            pool[-(DONORS // len(kappas)) :],
             found,
             result,
             polished=-(-POLISHED // len(kappas)),
@@ -271,16 +271,12 @@ def polish(objective: Objective, region: Region, x: Tensor, max_evaluations: int
         return x
     full = x.numpy().copy()
 
-    def negative(u: Array) -> tuple[float, Array]:
+    def f(u: Array) -> tuple[float, Array]:
         full[free] = u
-        value, gradient = objective.value_and_gradient(torch.from_numpy(full)[None])
-        return -float(value), -gradient[0].numpy()[free]
+        value, gradient = objective.value_and_gradient(full)
+        return value, gradient[free]
 
-    result = minimize(
-        negative, full[free], jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * int(free.sum()),
-        options={"maxfun": max_evaluations},
-    )  # fmt: skip
-    full[free] = result.x
+    full[free] = ascend(f, full[free], max_evaluations)
     return torch.from_numpy(full)
 
 

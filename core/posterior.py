@@ -27,9 +27,10 @@ from core.evidence import (
     weights,
 )
 from core.hyper import Hyperparameters
-from core.kernels import covariance, profile, squared_distances
+from core.kernels import covariance, profile, squared_distances, squared_norms
 from core.layout import Layout
 from core.problem import Kernel
+from core.single import SinglePoint
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,16 @@ class FactorPosterior:
         return self.whiten.mT @ self.whiten
 
     @cached_property
+    def _norms(self) -> Tensor:
+        """n x 1 x t: those of the conditioning inputs."""
+        return squared_norms(self.Z)
+
+    @cached_property
+    def single(self) -> SinglePoint:
+        """The same at one point after the other."""
+        return SinglePoint(self)
+
+    @cached_property
     def factors_per_model(self) -> list[int]:
         return torch.bincount(self.layout.owner, minlength=self.layout.n_models).tolist()
 
@@ -100,7 +111,7 @@ class FactorPosterior:
     def moments(self, x_local: Tensor) -> Moments:
         """x_local: n x S x m, every factor at points of its own."""
         z = (x_local - 0.5) * self.inverse_lengthscales
-        k = covariance(self.kernel, squared_distances(z, self.Z)).mul_(self.scale[:, None, None])
+        k = covariance(self.kernel, squared_distances(z, self.Z, self._norms)).mul_(self.scale[:, None, None])
         whitened = self._per_model(k, self.whiten.mT)
         var = self.scale[:, None] - whitened.square().sum(-1)
         return Moments(self._mean(k), var.clamp_(min=1e-12), whitened)
@@ -108,7 +119,7 @@ class FactorPosterior:
     def tangent(self, x_local: Tensor) -> Tangent:
         """As `moments`, for a search: one product gives variance and gradient, at the price of the last digits."""
         z = (x_local - 0.5) * self.inverse_lengthscales
-        k, slope = profile(self.kernel, squared_distances(z, self.Z))
+        k, slope = profile(self.kernel, squared_distances(z, self.Z, self._norms))
         k, slope = k.mul_(self.scale[:, None, None]), slope.mul_(self.scale[:, None, None])
         solved = self._per_model(k, self.precision)
         var = self.scale[:, None] - (k * solved).sum(-1)
@@ -123,32 +134,17 @@ class FactorPosterior:
         return inner.mul_(2.0 * self.inverse_lengthscales)
 
     def _mean(self, k: Tensor) -> Tensor:
-        return (k @ self.alpha[..., None])[..., 0]
+        return (k * self.alpha[:, None, :]).sum(-1)
 
     def total(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean (with the constant) and variance of each model's sum of factors at x (S x n_columns): k x S each."""
-        scale = factor_scales(self.layout, self.hyper)
-        z = self.layout.gather(x - 0.5) * weights(self.layout, self.hyper)[:, None, :]
-        k = profile(self.kernel, squared_distances(z, self.Z))[0] * scale[:, None, None]
-        zeros = k.new_zeros(self.layout.n_models, *k.shape[1:])
-        mean = zeros[..., 0].index_add(0, self.layout.owner, (k @ self.alpha[..., None])[..., 0])
-        whitened = zeros.index_add(0, self.layout.owner, k) @ self.whiten.mT
-        prior = zeros[:, 0, 0].index_add(0, self.layout.owner, scale)
-        return mean + self.constant()[:, None], (prior[:, None] - whitened.square().sum(-1)).clamp(min=1e-12)
-
-    def total_tangent(self, x: Tensor) -> Tangent:
-        """As `total`, with what `gradient` needs: mean (without the constant) and var are k x S, by model."""
         z = self.layout.gather(x - 0.5) * self.inverse_lengthscales
-        k, slope = profile(self.kernel, squared_distances(z, self.Z))
-        k, slope = k.mul_(self.scale[:, None, None]), slope.mul_(self.scale[:, None, None])
-        owner = self.layout.owner
+        k = covariance(self.kernel, squared_distances(z, self.Z, self._norms)).mul_(self.scale[:, None, None])
         zeros = k.new_zeros(self.layout.n_models, *k.shape[1:])
-        mean = zeros[..., 0].index_add(0, owner, self._mean(k))
-        sums = zeros.index_add(0, owner, k)
-        solved = sums @ self.precision
-        prior = zeros[:, 0, 0].index_add(0, owner, self.scale)
-        var = (prior[:, None] - (sums * solved).sum(-1)).clamp_(min=1e-12)
-        return Tangent(mean, var, slope, solved[owner], z)
+        mean = zeros[..., 0].index_add(0, self.layout.owner, self._mean(k))
+        whitened = zeros.index_add(0, self.layout.owner, k) @ self.whiten.mT
+        prior = zeros[:, 0, 0].index_add(0, self.layout.owner, self.scale)
+        return mean + self.constant()[:, None], (prior[:, None] - whitened.square().sum(-1)).clamp(min=1e-12)
 
     def variance_of_sum(self, at: Moments, gain: Tensor) -> Tensor:
         """S: the variance of sum_i gain_i f_i where every factor is a model of its own.

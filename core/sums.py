@@ -59,6 +59,8 @@ def fit_sum(
         for g, layout in enumerate(layouts)
     ]
     evaluations = 0
+    allowed = [evaluations_from(state, f"{kind}_{g}", history.n_obs, g) for g in range(len(layouts))]
+    bend = bend and max(allowed) > 1  # where nothing is fitted anew, the power stays as well
     with budget.phase("fit", 0.4) as expired:
         pairs = Pairs(torch.from_numpy(part.X))
         for _ in range(2):
@@ -70,7 +72,7 @@ def fit_sum(
                     data,
                     hyper,
                     pairs=pairs,
-                    max_evaluations=evaluations_from(state, f"{kind}_{g}", history.n_obs, g),
+                    max_evaluations=allowed[g],
                     expired=expired,
                 )
                 for g, (layout, hyper) in enumerate(zip(layouts, hypers, strict=True))

@@ -24,7 +24,7 @@ def test_log_h_equals_the_integral(u: float) -> None:
     rate = max(1.0, -u)
     inside, _ = quad(lambda s: s / rate**2 * math.exp(s / rate * u - (s / rate) ** 2 / 2), 0, 60 + 8 * max(u, 0) ** 2)
     expected = math.log(inside) - u * u / 2 - math.log(2 * math.pi) / 2
-    assert float(log_h(torch.tensor([u], dtype=torch.float64))) == pytest.approx(expected, rel=1e-7, abs=1e-6)
+    assert log_h(np.array([u]))[0] == pytest.approx(expected, rel=1e-7, abs=1e-6)
 
 
 def expected_improvement(mean: Array, sd: Array, best: float) -> Array:
@@ -65,13 +65,14 @@ def test_improvement_averages_over_the_decompositions(seed: int) -> None:
 def test_gradient_of_the_improvement_equals_central_differences(seed: int) -> None:
     """In every coordinate, through the means and variances of the sums of both models."""
     judge, x = two_models(seed)
-    value, gradient = judge.value_and_gradient(torch.from_numpy(x))
-    torch.testing.assert_close(value, judge.value(torch.from_numpy(x)))
+    at = [judge.value_and_gradient(row) for row in x]
+    np.testing.assert_allclose([value for value, _ in at], judge.value(torch.from_numpy(x)).numpy(), rtol=1e-9)
+    gradient = np.stack([gradient for _, gradient in at])
     for j in range(3):
         step = np.zeros(3)
         step[j] = 1e-6
         up, down = (judge.value(torch.from_numpy(x + sign * step)).numpy() for sign in (1, -1))
-        np.testing.assert_allclose(gradient[:, j].numpy(), (up - down) / 2e-6, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(gradient[:, j], (up - down) / 2e-6, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(5))
