@@ -2,6 +2,7 @@
 
 shared     infer, random, none: k decompositions of the sum, hyperparameters shared by all
 known      the study's factors, told in sum only
+whole      the same, but one factor of all variables explains the sums better
 separate   the study's factors, told one by one (App. C), and sums where only those were told
 """
 
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor
 
 from core import layout as layouts
+from core import partition
 from core.budget import Budget
 from core.evidence import Data
 from core.fit import evaluations_from, fit, thinned
@@ -31,7 +33,7 @@ from core.state import Sample, State
 from core.sums import POWER_GAIN, POWER_OBS, fit_sum, given_noise, sum_data
 from core.transform import POWERS, OutputTransform
 
-Kind = Literal["shared", "known", "separate"]
+Kind = Literal["shared", "known", "whole", "separate"]
 
 FAILED_NOISE = 0.25  # a failed point counts as a poor value, but a doubtful one
 
@@ -42,7 +44,7 @@ class Model:
 
     kind: Kind
     posterior: FactorPosterior
-    samples: tuple[Sample, ...]  # one per model of the posterior; a single one for known factors
+    samples: tuple[Sample, ...]  # one per model of the posterior
     gain: Tensor  # n: weight of each factor in the acquisition, in common units
     transforms: tuple[OutputTransform, ...]  # one, or one per factor (separate)
     state: State
@@ -55,15 +57,25 @@ class Model:
 
 
 def build(
-    problem: Problem, space: Space, history: History, state: State, rng: np.random.Generator, budget: Budget
+    problem: Problem,
+    space: Space,
+    history: History,
+    state: State,
+    rng: np.random.Generator,
+    budget: Budget,
+    *,
+    by_factor: bool = False,
 ) -> Model:
-    """Fit, sample decompositions where they are not known, and condition."""
+    """Fit, sample decompositions where they are not known, and condition.
+
+    `by_factor` keeps to known factors, whatever explains their sums best.
+    """
     if problem.decomposition.mode == "known":
         factors = known_factors(problem)
         # Hyperparameters of a factor need a few values of its own; before that, only sums are used.
         if history.has_factors.sum() >= min(3, history.n_obs):
             return _separate(problem, space, history, state, factors, budget)
-        return _known(problem, space, history, state, factors, budget)
+        return _known(problem, space, history, state, factors, budget, by_factor)
     return _shared(problem, space, history, state, rng, budget)
 
 
@@ -82,17 +94,36 @@ def _with_failed(data: Data, failed: Array) -> Data:
     return Data(X, torch.cat([data.Y, poor], 1), torch.cat([data.given_noise, noise], -1))
 
 
-def _known(problem: Problem, space: Space, history: History, state: State, factors: Factors, budget: Budget) -> Model:
-    layout = layouts.known(space, factors)
-    fitted = fit_sum(problem, [layout], history, state, "known", budget)
+def _known(
+    problem: Problem,
+    space: Space,
+    history: History,
+    state: State,
+    factors: Factors,
+    budget: Budget,
+    by_factor: bool,
+) -> Model:
+    """The known factors, or one of all variables where that explains the sums better.
+
+    Knowing how f splits does not make each part a draw from a stationary prior: a model that takes the splitting for
+    granted extrapolates every part by itself, into corners where the sum has long been seen to be poor.
+    """
+    whole = partition.full(space.n_dims)
+    models: dict[Kind, tuple[Factors, Layout]] = {"known": (factors, layouts.known(space, factors))}
+    if not by_factor and factors != whole:
+        models["whole"] = (whole, layouts.shared(space, [whole]))
+    fitted = fit_sum(problem, [layout for _, layout in models.values()], history, state, "known", budget)
+    best = int(np.argmax(fitted.log_posteriors))
+    kind, (used, layout) = list(models.items())[best]
     transform = fitted.transform
     with budget.phase("condition"):
         data = _with_failed(sum_data(history, transform), history.failed)
-        posterior = condition(layout, fitted.hypers[0], problem.algorithm.kernel, data)
-    sample = Sample(factors, float(posterior.log_evidence[0]), 1.0)
-    new = _remember(state, "known", {"known_0": fitted.hypers[0]}, [transform], (sample,), ())
-    gain = torch.ones(len(factors), dtype=torch.float64)
-    return Model("known", posterior, (sample,), gain, (transform,), new, None, fitted.evaluations)
+        posterior = condition(layout, fitted.hypers[best], problem.algorithm.kernel, data)
+    evidence = float(posterior.log_evidence[0])
+    stored = {f"known_{g}": hyper for g, hyper in enumerate(fitted.hypers)}
+    new = _remember(state, "known", stored, [transform], (Sample(factors, evidence, 1.0),), ())
+    gain = torch.ones(layout.n_factors, dtype=torch.float64)
+    return Model(kind, posterior, (Sample(used, evidence, 1.0),), gain, (transform,), new, None, fitted.evaluations)
 
 
 def _remember(

@@ -57,7 +57,8 @@ def predict(
     rng = np.random.default_rng([problem.algorithm.seed, len(observations)])
     # Decompositions are those of the last ask: a prediction must not wander with a chain of its own.
     still = replace(problem, algorithm=replace(problem.algorithm, proposals=0))
-    model = build(still, space, history, State.from_dict(state, space.n_dims), rng, Budget(time.monotonic))
+    stored, budget = State.from_dict(state, space.n_dims), Budget(time.monotonic)
+    model = build(still, space, history, stored, rng, budget, by_factor=True)
     if model.kind == "separate":
         return _from_factors(problem, model, X)
     return _from_sum(problem, model, X)

@@ -30,6 +30,7 @@ class FittedSum:
     """Hyperparameters per layout, the output transform they share, and how many evaluations that took."""
 
     hypers: list[Hyperparameters]
+    log_posteriors: list[float]  # evidence and prior of the hyperparameters, per layout
     transform: OutputTransform
     evaluations: int
     seen: History  # what the fit saw of the history ...
@@ -83,7 +84,8 @@ def fit_sum(
             if better == power or expired():
                 break
             power = better
-    return FittedSum(hypers, OutputTransform.fit(history.y, power), evaluations, part, pairs)
+    reached = [f.log_posterior for f in fits]
+    return FittedSum(hypers, reached, OutputTransform.fit(history.y, power), evaluations, part, pairs)
 
 
 def best_power(problem: Problem, layout: Layout, hyper: Hyperparameters, history: History, power: float) -> float:

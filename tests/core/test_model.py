@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,16 @@ from tests.core.test_posterior import Joint, at
 
 
 def surrogate(
-    problem: Problem, told: Sequence[Observation], state: dict[str, Any] | None = None, seed: int = 0
+    problem: Problem,
+    told: Sequence[Observation],
+    state: dict[str, Any] | None = None,
+    seed: int = 0,
+    by_factor: bool = False,
 ) -> Model:
     space = Space(problem)
     history = read(problem, space, told)
-    return build(
-        problem, space, history, State.from_dict(state, space.n_dims), np.random.default_rng(seed), Budget(Clock())
-    )
+    stored, rng = State.from_dict(state, space.n_dims), np.random.default_rng(seed)
+    return build(problem, space, history, stored, rng, Budget(Clock()), by_factor=by_factor)
 
 
 def standard(y: Array) -> Array:
@@ -88,7 +91,7 @@ def test_known_factors_told_in_sum_are_one_dense_model() -> None:
     problem = known_problem(factors, algorithm={"transform": "none"})
     X = np.random.default_rng(2).random((15, 3))
     told = observe(X, wavy)
-    model = surrogate(problem, told)
+    model = surrogate(problem, told, by_factor=True)
     assert model.kind == "known"
     assert model.samples[0].factors == factors
     hyper, y = model.posterior.hyper, standard(np.array([o.value for o in told]))
@@ -96,6 +99,25 @@ def test_known_factors_told_in_sum_are_one_dense_model() -> None:
     x = np.random.default_rng(3).random((4, 3))
     mean, _ = at(model.posterior, x)
     np.testing.assert_allclose(mean, [other.factor(i, x)[0] for i in range(3)], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (lambda x: float(np.sin(9 * x[0]) + np.cos(8 * x[1]) + np.sin(7 * x[2])), "known"),
+        (lambda x: float(np.sin(4 * x[0] * x[1] * x[2])), "whole"),
+    ],
+)
+def test_evidence_decides_whether_known_factors_are_of_use(function: Callable[[Array], float], kind: str) -> None:
+    """A sum of waves is modelled by its factors, a product that is none by one; either way the study's are kept."""
+    factors = ((0,), (1,), (2,))
+    told = observe(np.random.default_rng(4).random((30, 3)), function)
+    model = surrogate(known_problem(factors), told)
+    assert model.kind == kind
+    assert model.samples[0].factors == (factors if kind == "known" else ((0, 1, 2),))
+    assert model.state.decompositions[0].factors == factors
+    both = model.state.hyperparameters
+    assert surrogate(known_problem(factors), told, model.state.to_dict()).state.hyperparameters.keys() == both.keys()
 
 
 def test_told_standard_errors_become_noise_in_model_units() -> None:
