@@ -79,8 +79,11 @@ def fit(
             raise _OutOfTime
         return loss, -gradient.pack().numpy() + pull / sd
 
-    evaluations = 0
+    evaluations = 1
     try:
+        if max_evaluations == 1:
+            negative(best[1])
+            return Fit(start.unpack(torch.from_numpy(best[1])), -best[0], 1)
         result = minimize(
             negative, best[1], jac=True, method="L-BFGS-B", bounds=np.stack([low, high], 1),
             options={"maxfun": max_evaluations, "ftol": 1e-5, "gtol": 1e-2},
@@ -91,14 +94,14 @@ def fit(
     return Fit(start.unpack(torch.from_numpy(best[1])), -best[0], evaluations)
 
 
-def evaluations_from(state: State, name: str, n_obs: int, chain: int = 0) -> int:
+def evaluations_from(state: State, name: str, n_obs: int, turn: bool = True) -> int:
     """How many evaluations a fit may take: few where it goes on from stored values, one where it is not its turn.
 
-    Chains take turns from ask to ask once they know something: hyperparameters change slowly then.
+    Once models know something they take turns from ask to ask: hyperparameters change slowly then.
     """
     if name not in state.hyperparameters:
         return MAX_EVALUATIONS
-    return WARM_EVALUATIONS if n_obs < TURNS_FROM or (n_obs + chain) % 2 == 0 else 1
+    return WARM_EVALUATIONS if n_obs < TURNS_FROM or turn else 1
 
 
 class _OutOfTime(Exception):

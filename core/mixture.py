@@ -45,12 +45,14 @@ def mixture(
 ) -> Mixture:
     """Fit one set of hyperparameters per chain, then sample."""
     starts = _starts(problem, space, state, rng)
-    fitted = fit_sum(problem, [layouts.shared(space, [start]) for start in starts], history, state, "shared", budget)
+    named = {f"shared_{g}": layouts.shared(space, [start]) for g, start in enumerate(starts)}
+    turns = [(state.asks + g) % 2 == 0 for g in range(len(starts))]
+    fitted = fit_sum(problem, named, history, state, "shared", budget, turns)
     if problem.algorithm.proposals == 0 and state.decompositions:
         drawn = [(Visited(s.factors, s.log_evidence, 0.0, s.chain), s.weight) for s in state.decompositions]
         chains, acceptance = state.chains, None
     elif problem.decomposition.mode == "infer" and space.n_dims > 1:
-        drawn, chains, acceptance = _sample(problem, space, fitted, starts, rng, budget)
+        drawn, chains, acceptance = _sample(problem, space, fitted, starts, state.asks % 2 == 1, rng, budget)
     else:
         drawn = [(Visited(start, np.nan, 0.0, g), 1.0 / len(starts)) for g, start in enumerate(starts)]
         chains, acceptance = (), None
@@ -82,6 +84,7 @@ def _sample(
     space: Space,
     fitted: FittedSum,
     starts: list[Factors],
+    cautious: bool,
     rng: np.random.Generator,
     budget: Budget,
 ) -> tuple[list[tuple[Visited, float]], tuple[Factors, ...], float]:
@@ -101,7 +104,7 @@ def _sample(
             accepted += chain.accepted
     # Every other ask trusts the chain that began with one factor of all variables, and left it only for good reasons:
     # data gathered under a wrong additive belief need never refute it.
-    if fitted.seen.n_obs % 2 and len(starts) > 1:
+    if cautious and len(starts) > 1:
         visited = [v for v in visited if v.chain == 0]
     drawn = resample(visited, problem.decomposition.samples, rng)
     total = sum(n for _, n in drawn)

@@ -109,18 +109,20 @@ def _known(
     granted extrapolates every part by itself, into corners where the sum has long been seen to be poor.
     """
     whole = partition.full(space.n_dims)
-    models: dict[Kind, tuple[Factors, Layout]] = {"known": (factors, layouts.known(space, factors))}
+    rivals: list[tuple[Kind, Factors, Layout]] = [("known", factors, layouts.known(space, factors))]
     if not by_factor and factors != whole:
-        models["whole"] = (whole, layouts.shared(space, [whole]))
-    fitted = fit_sum(problem, [layout for _, layout in models.values()], history, state, "known", budget)
+        rivals.append(("whole", whole, layouts.shared(space, [whole])))
+    named = {f"known_{g}": layout for g, (_, _, layout) in enumerate(rivals)}
+    turns = [(state.asks + g) % 2 == 0 for g in range(len(rivals))]
+    fitted = fit_sum(problem, named, history, state, "known", budget, turns)
     best = int(np.argmax(fitted.log_posteriors))
-    kind, (used, layout) = list(models.items())[best]
+    kind, used, layout = rivals[best]
     transform = fitted.transform
     with budget.phase("condition"):
         data = _with_failed(sum_data(history, transform), history.failed)
         posterior = condition(layout, fitted.hypers[best], problem.algorithm.kernel, data)
     evidence = float(posterior.log_evidence[0])
-    stored = {f"known_{g}": hyper for g, hyper in enumerate(fitted.hypers)}
+    stored = dict(zip(named, fitted.hypers, strict=True))
     new = _remember(state, "known", stored, [transform], (Sample(factors, evidence, 1.0),), ())
     gain = torch.ones(layout.n_factors, dtype=torch.float64)
     return Model(kind, posterior, (Sample(used, evidence, 1.0),), gain, (transform,), new, None, fitted.evaluations)
@@ -140,6 +142,7 @@ def _remember(
         chains=chains,
         hyperparameters={**state.hyperparameters, **{name: h.to_dict() for name, h in hypers.items()}},
         powers={**state.powers, kind: [t.power for t in transforms]},
+        asks=state.asks + 1,
     )
 
 
@@ -181,7 +184,8 @@ def _separate(
             transforms = [OutputTransform.fit(part.Y[:, i], p) for i, p in enumerate(powers)]
             fitted = fit(
                 layout, problem.algorithm.kernel, _factor_data(part, transforms), hyper,
-                max_evaluations=evaluations_from(state, "separate", history.n_obs), expired=expired,
+                max_evaluations=evaluations_from(state, "separate", history.n_obs, state.asks % 2 == 0),
+                expired=expired,
             )  # fmt: skip
             hyper, evaluations = fitted.hyper, evaluations + fitted.evaluations
             better = _best_powers(layout, hyper, problem, part, powers) if bend and not expired() else powers

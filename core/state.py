@@ -5,6 +5,7 @@
     chains            where each Metropolis-Hastings chain stands
     hyperparameters   by kind of model, to warm-start the next fit
     powers            output powers chosen last, by kind of model
+    asks              how many asks of the model there were: what is not done every time is done by this clock
 
 It is never needed for an answer to exist, only for it to be as good and as cheap as the last one left it.
 """
@@ -41,6 +42,7 @@ class State:
     chains: tuple[Factors, ...] = ()
     hyperparameters: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     powers: dict[str, list[float]] = field(default_factory=dict)
+    asks: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -52,6 +54,7 @@ class State:
             "chains": [_lists(chain) for chain in self.chains],
             "hyperparameters": self.hyperparameters,
             "powers": self.powers,
+            "asks": self.asks,
         }
 
     @classmethod
@@ -73,6 +76,7 @@ class State:
                     for kind, h in data["hyperparameters"].items()
                 },
                 {kind: _floats(powers) for kind, powers in data["powers"].items()},
+                int(data.get("asks", 0)),
             )
             for factors in (*state.chains, *(s.factors for s in state.decompositions)):
                 FactorGraph(n_dims, factors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -49,19 +49,23 @@ def sum_data(history: History, transform: OutputTransform) -> Data:
 
 
 def fit_sum(
-    problem: Problem, layouts: Sequence[Layout], history: History, state: State, kind: str, budget: Budget
+    problem: Problem,
+    named: Mapping[str, Layout],
+    history: History,
+    state: State,
+    kind: str,
+    budget: Budget,
+    turns: Sequence[bool],
 ) -> FittedSum:
-    """One fit per layout, all on the same transformed outputs. Stored as `kind_0`, `kind_1`, ..."""
+    """One fit per layout, by the name it is stored under, all on the same transformed outputs."""
+    layouts = list(named.values())
     part = thinned(history, max(layout.n_factors for layout in layouts))
     bend = problem.algorithm.transform == "auto"
     power = state.powers.get(kind, [1.0])[0] if bend else 1.0
-    hypers = [
-        Hyperparameters.default(layout).warmed(state.hyperparameters.get(f"{kind}_{g}"))
-        for g, layout in enumerate(layouts)
-    ]
+    hypers = [Hyperparameters.default(layout).warmed(state.hyperparameters.get(name)) for name, layout in named.items()]
     evaluations = 0
-    allowed = [evaluations_from(state, f"{kind}_{g}", history.n_obs, g) for g in range(len(layouts))]
-    bend = bend and max(allowed) > 1  # where nothing is fitted anew, the power stays as well
+    allowed = [evaluations_from(state, name, history.n_obs, t) for name, t in zip(named, turns, strict=True)]
+    bend = bend and allowed[0] > 1  # the power, too, takes its turn
     with budget.phase("fit", 0.4) as expired:
         pairs = Pairs(torch.from_numpy(part.X))
         for _ in range(2):
@@ -73,10 +77,10 @@ def fit_sum(
                     data,
                     hyper,
                     pairs=pairs,
-                    max_evaluations=allowed[g],
+                    max_evaluations=most,
                     expired=expired,
                 )
-                for g, (layout, hyper) in enumerate(zip(layouts, hypers, strict=True))
+                for layout, hyper, most in zip(layouts, hypers, allowed, strict=True)
             ]
             hypers, evaluations = [f.hyper for f in fits], evaluations + sum(f.evaluations for f in fits)
             best = max(range(len(fits)), key=lambda g: fits[g].log_posterior)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 import torch
+from botorch.exceptions.errors import ModelFittingError
 from botorch.exceptions.warnings import BadInitialCandidatesWarning, InputDataWarning, OptimizationWarning
 from botorch.fit import fit_gpytorch_mll
 from botorch.models.gp_regression import SingleTaskGP
@@ -50,7 +51,9 @@ def fit_standard_model(U: Array, y: Array, **model: Any) -> SingleTaskGP:
     """BoTorch's default model, priors and standardization, fitted by its default routine."""
     X, Y = tensors(U, y)
     gp = SingleTaskGP(X, Y, **model)
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(gp.likelihood, gp))
+    # Points on top of each other can defeat every attempt; the priors' own values still make a model.
+    with suppress(ModelFittingError):
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(gp.likelihood, gp))
     return gp
 
 
