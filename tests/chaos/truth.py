@@ -118,7 +118,7 @@ class Study:
         """All trials as they are after these results, and the number of each result's trial. Changes nothing."""
         after, numbers = [dict(trial) for trial in self.trials], []
         for result in results:
-            if "trial" in result and result["trial"] >= len(self.trials):
+            if "trial" in result and result["trial"] >= len(after):  # one told before it in the request is there
                 raise Refused(404, "trial_not_found")
             outcome = self._outcome(result)
             if "trial" not in result:

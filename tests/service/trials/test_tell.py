@@ -159,6 +159,18 @@ def test_contradicting_results_in_one_tell_are_refused(api: Api) -> None:
     assert [t["value"] for t in told["trials"]] == [1, 1]
 
 
+def test_results_of_one_tell_are_taken_in_order(api: Api) -> None:
+    """A point told first is a trial for the results after it: the same one is fine, another one a conflict."""
+    study = api.study()
+    point = {"x": 0.5, "n": 3, "kind": "a"}
+    refused = api.post(f"{study}/tell", json={"results": [{"parameters": point, "value": 1}, {"trial": 0, "value": 2}]})
+    assert refused.json()["code"] == "trial_finished"
+    told = api.tell(study, results=[{"parameters": point, "value": 1}, {"trial": 0, "value": 1}])
+    assert [t["number"] for t in told["trials"]] == [0, 0]
+    early = api.post(f"{study}/tell", json={"results": [{"trial": 1, "value": 1}, {"parameters": point, "value": 1}]})
+    assert early.json()["code"] == "trial_not_found"
+
+
 def test_a_full_study_takes_no_more_points(sqlite_url: str) -> None:
     """The limit of trials holds for asks and for tells of new points, not for results of trials there are."""
     with running_app(sqlite_url, max_trials=2) as api:
