@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.arena.pool import ONE_THREAD
 from benchmarks.readme import fill
 from benchmarks.rivals import ALGORITHMS
-from benchmarks.speed.histories import PROBLEMS, points
+from benchmarks.speed.histories import OURS_ONLY, PROBLEMS, points
 from benchmarks.speed.measure import Measurement, measure
 from benchmarks.speed.memory import peak_bytes
 from benchmarks.speed.reaches import reaches
@@ -63,6 +63,8 @@ def measurements(options: argparse.Namespace) -> Iterator[Measurement]:
         problem = PROBLEMS[history]()
         for name in options.algorithms.split(","):
             ours = OUR_OPTIONS if "dumbo" in name else {}
+            if history in OURS_ONLY and not ours:
+                continue
             for n_obs in numbers(options.sizes):
                 done = measure(name, history, problem, points(problem, n_obs), options.repeats, **ours)
                 yield done
