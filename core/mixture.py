@@ -45,20 +45,24 @@ def mixture(
 ) -> Mixture:
     """Fit one set of hyperparameters per chain, then sample."""
     starts = _starts(problem, space, state, rng)
-    named = {f"shared_{g}": layouts.shared(space, [start]) for g, start in enumerate(starts)}
-    turns = [(state.asks + g) % 2 == 0 for g in range(len(starts))]
+    groups = [*starts, *_whole(problem, space)]
+    cautious = state.asks % 2 == 1
+    named = {f"shared_{g}": layouts.shared(space, [start]) for g, start in enumerate(groups)}
+    turns = [(state.asks + g) % 2 == 0 for g in range(len(groups))]
     fitted = fit_sum(problem, named, history, state, "shared", budget, turns)
     if problem.algorithm.proposals == 0 and state.decompositions:
         drawn = [(Visited(s.factors, s.log_evidence, 0.0, s.chain), s.weight) for s in state.decompositions]
         chains, acceptance = state.chains, None
     elif problem.decomposition.mode == "infer" and space.n_dims > 1:
-        drawn, chains, acceptance = _sample(problem, space, fitted, starts, state.asks % 2 == 1, rng, budget)
+        drawn, chains, acceptance = _sample(problem, space, fitted, starts, cautious, rng, budget)
+        if cautious and len(groups) > len(starts) and fitted.log_posteriors[-1] >= fitted.log_posteriors[0]:
+            drawn = [(Visited(groups[-1], np.nan, 0.0, len(starts)), 1.0)]
     else:
         drawn = [(Visited(start, np.nan, 0.0, g), 1.0 / len(starts)) for g, start in enumerate(starts)]
         chains, acceptance = (), None
     layout = layouts.shared(space, [v.partition for v, _ in drawn], [v.chain for v, _ in drawn])
     # A group without a sample stays in the vectors: indices must fit.
-    layout = replace(layout, n_lengthscales=space.n_dims * len(starts), n_scales=len(starts))
+    layout = replace(layout, n_lengthscales=space.n_dims * len(groups), n_scales=len(groups))
     return Mixture(fitted, drawn, layout, chains, acceptance)
 
 
@@ -79,6 +83,13 @@ def _starts(problem: Problem, space: Space, state: State, rng: np.random.Generat
     )
 
 
+def _whole(problem: Problem, space: Space) -> list[Factors]:
+    """One factor of all variables with hyperparameters of its own: what a cautious ask may go back to."""
+    d, limit = space.n_dims, problem.decomposition.max_factor_size
+    allowed = problem.decomposition.mode == "infer" and 1 < d <= WIDEST and (limit is None or limit >= d)
+    return [partition.full(d)] if allowed else []
+
+
 def _sample(
     problem: Problem,
     space: Space,
@@ -94,7 +105,7 @@ def _sample(
     visited: list[Visited] = []
     ends, accepted = [], 0
     with budget.phase("sample", 0.6) as expired:
-        for c, (start, hyper) in enumerate(zip(starts, fitted.hypers, strict=True)):
+        for c, (start, hyper) in enumerate(zip(starts, fitted.hypers[: len(starts)], strict=True)):
             target = Target(Evidence(space, hyper, problem.algorithm.kernel, data, fitted.pairs), hyper.log_prior())
             chain = run_chain(
                 target, start, steps, rng, max_factor_size=problem.decomposition.max_factor_size, expired=expired
@@ -102,7 +113,7 @@ def _sample(
             visited += [replace(v, chain=c) for v in chain.visited]
             ends.append(chain.last.partition)
             accepted += chain.accepted
-    # Every other ask trusts the chain that began with one factor of all variables, and left it only for good reasons:
+    # A cautious ask trusts the chain that began with one factor of all variables, and left it only for good reasons:
     # data gathered under a wrong additive belief need never refute it.
     if cautious and len(starts) > 1:
         visited = [v for v in visited if v.chain == 0]

@@ -80,8 +80,8 @@ class State:
             )
             for factors in (*state.chains, *(s.factors for s in state.decompositions)):
                 FactorGraph(n_dims, factors)
-            n_chains = max(len(state.chains), len(state.decompositions))
-            if not all(0 <= s.chain < n_chains for s in state.decompositions):
+            n_groups = max(len(state.chains) + 1, len(state.decompositions))  # chains, and one factor that stays
+            if not all(0 <= s.chain < n_groups for s in state.decompositions):
                 raise ValueError("a sample of a chain that is not there")
         except (KeyError, TypeError, ValueError, AttributeError, CoreError) as error:
             raise InvalidState(f"malformed state: {error!r}") from error

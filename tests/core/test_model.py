@@ -101,6 +101,16 @@ def test_known_factors_told_in_sum_are_one_dense_model() -> None:
     np.testing.assert_allclose(mean, [other.factor(i, x)[0] for i in range(3)], atol=1e-6)
 
 
+def test_every_other_ask_goes_back_to_one_factor_if_that_explains_more() -> None:
+    """After a first ask, one about a product has one factor of all variables, and leaves a state that can be read."""
+    problem = unit_problem(3)
+    told = observe(np.random.default_rng(4).random((30, 3)), lambda x: float(np.sin(4 * x[0] * x[1] * x[2])))
+    model = surrogate(problem, told, surrogate(problem, told).state.to_dict())
+    assert [s.factors for s in model.samples] == [((0, 1, 2),)]
+    assert State.from_dict(model.state.to_dict(), 3) == model.state
+    assert model.state.asks == 2
+
+
 @pytest.mark.parametrize(
     ("function", "kind"),
     [
