@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.arena.pool import ONE_THREAD
-from benchmarks.readme import fill
+from benchmarks.readme import PLOTS, fill
 from benchmarks.rivals import ALGORITHMS
 from benchmarks.speed.histories import OURS_ONLY, PROBLEMS, points
 from benchmarks.speed.measure import Measurement, measure
@@ -128,8 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (options.out / "ask_speed.json").write_text(json.dumps(data, indent=1))
     from benchmarks.speed.plot import save
 
-    save([row for row in rows if row.algorithm != REFERENCE], options.out)
+    drawn = [row for row in rows if row.algorithm != REFERENCE]
+    save(drawn, options.out)
     if options.readme:
+        save(drawn, PLOTS)
         fill("ask speed", _summary(rows, [mark.line() for mark in marks]))
     print(json.dumps(data, indent=1) if options.json else _report(rows, [mark.line() for mark in marks]))
     return 0

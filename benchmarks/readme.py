@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
+PLOTS = Path(__file__).parent / "plots"  # those that the README shows
 
 
 def fill(section: str, text: str, readme: Path = README) -> None:

@@ -24,7 +24,7 @@ from benchmarks.arena import records, tables
 from benchmarks.arena.pool import run_all
 from benchmarks.arena.run import Run, Task
 from benchmarks.arena.summary import Row, summarize
-from benchmarks.readme import fill
+from benchmarks.readme import PLOTS, fill
 from benchmarks.rivals import ALGORITHMS
 
 PROBLEM_SETS = {
@@ -33,7 +33,7 @@ PROBLEM_SETS = {
     "families": problems.FAMILIES,
     "quick": ["camel-shifted", "hartmann-6-shifted"],
 }
-PLOTS = Path(__file__).parent / "plots"
+
 SHOWN = ("hartmann-6-shifted", "powell-24-shifted")  # in the README
 LOCAL = [name for name in ALGORITHMS if not name.endswith("-http")]
 ALGORITHM_SETS = {

@@ -47,4 +47,7 @@ def _draw(axes: Any, measurements: Sequence[Measurement], across: str, title: st
         style = {"lw": 2, "ls": "-"} if "dumbo" in name else {"lw": 1.2, "ls": "--"}
         axes.plot(*zip(*line, strict=True), marker="o", ms=4, label=shown, **style)
     axes.set(title=title, xlabel=label, xscale="log", yscale="log")
+    measured = sorted({getattr(m, across) for m in measurements})
+    axes.set_xticks(measured, [f"{x:,}" for x in measured])
+    axes.set_xticks([], minor=True)
     axes.grid(alpha=0.3, which="both")
