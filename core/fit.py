@@ -61,9 +61,8 @@ def fit(
     """
     weights = torch.ones(layout.n_models, dtype=torch.float64) if model_weights is None else model_weights
     evidence = PairEvidence(layout, kernel, data, pairs or Pairs(data.X))
-    table = start.prior_table().numpy()
-    center, sd, low, high = table.T
-    best: tuple[float, Array] = (np.inf, np.clip(start.pack().numpy(), low, high))
+    prior = start.prior()
+    best: tuple[float, Array] = (np.inf, np.clip(start.pack().numpy(), prior.low, prior.high))
 
     def negative(theta: Array) -> tuple[float, Array]:
         nonlocal best
@@ -71,13 +70,13 @@ def fit(
             value, gradient = evidence(start.unpack(torch.from_numpy(theta)), weights)
         except NumericalError:
             return 1e12, np.zeros_like(theta)
-        pull = (theta - center) / sd
-        loss = -float(value) + 0.5 * float(pull @ pull)
+        log_prior, slope = prior(theta)
+        loss = -float(value) - log_prior
         if loss < best[0]:
             best = (loss, theta.copy())
         if expired():
             raise _OutOfTime
-        return loss, -gradient.pack().numpy() + pull / sd
+        return loss, -gradient.pack().numpy() - slope
 
     evaluations = 1
     try:
@@ -85,7 +84,7 @@ def fit(
             negative(best[1])
             return Fit(start.unpack(torch.from_numpy(best[1])), -best[0], 1)
         result = minimize(
-            negative, best[1], jac=True, method="L-BFGS-B", bounds=np.stack([low, high], 1),
+            negative, best[1], jac=True, method="L-BFGS-B", bounds=np.stack([prior.low, prior.high], 1),
             options={"maxfun": max_evaluations, "ftol": 1e-5, "gtol": 1e-2},
         )  # fmt: skip
         evaluations = int(result.nfev)

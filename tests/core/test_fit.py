@@ -10,20 +10,28 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
+from scipy.stats import multivariate_normal
 
 from core import layout as layouts
 from core.evidence import log_evidence
 from core.fit import fit, subset
-from core.hyper import Hyperparameters
+from core.hyper import LEVEL_SD, Hyperparameters
 from tests.core.support import Array, unit_space
 from tests.core.test_evidence import told
 
 
 def log_posterior(hyper: Hyperparameters, layout: layouts.Layout, X: Array, y: Array) -> float:
-    """Evidence plus normal log priors up to their constant."""
-    table = hyper.prior_table().numpy()
-    pull = (hyper.pack().numpy() - table[:, 0]) / table[:, 1]
-    return float(log_evidence(layout, hyper, "matern52", told(X, y)).sum() - 0.5 * pull @ pull)
+    """Evidence plus log prior."""
+    return float(log_evidence(layout, hyper, "matern52", told(X, y)).sum()) + dense_log_prior(hyper)
+
+
+def dense_log_prior(hyper: Hyperparameters) -> float:
+    """The normal density with its whole covariance matrix, relative to its peak."""
+    prior, n = hyper.prior(), len(hyper.log_lengthscale)
+    covariance = np.diag(prior.sd**2)
+    covariance[:n, :n] += LEVEL_SD**2
+    density = multivariate_normal(prior.center, covariance)
+    return float(density.logpdf(hyper.pack().numpy()) - density.logpdf(prior.center))
 
 
 def example(t: int = 30) -> tuple[layouts.Layout, Array, Array]:
@@ -40,11 +48,30 @@ def test_fit_ends_at_a_stationary_point_of_evidence_plus_prior() -> None:
     found = fit(layout, "matern52", told(X, y), start, max_evaluations=500)
     assert found.log_posterior == pytest.approx(log_posterior(found.hyper, layout, X, y), abs=1e-6)
     assert found.log_posterior > log_posterior(start, layout, X, y) + 1
-    theta, table = found.hyper.pack().numpy(), start.prior_table().numpy()
+    theta, prior = found.hyper.pack().numpy(), start.prior()
     slope = approx_fprime(theta, lambda v: log_posterior(start.unpack(torch.from_numpy(v)), layout, X, y), 1e-6)
-    inside = (theta > table[:, 2] + 1e-3) & (theta < table[:, 3] - 1e-3)
+    inside = (theta > prior.low + 1e-3) & (theta < prior.high - 1e-3)
     assert np.abs(slope[inside]).max() < 0.1
-    assert ((theta >= table[:, 2]) & (theta <= table[:, 3])).all()
+    assert ((theta >= prior.low) & (theta <= prior.high)).all()
+
+
+@given(n_dims=st.integers(1, 6), seed=st.integers(0, 999))
+def test_prior_is_the_dense_normal_density_and_its_gradient(n_dims: int, seed: int) -> None:
+    """The closed form of its inverse covariance equals the matrix's; the gradient equals finite differences."""
+    layout = layouts.known(unit_space(n_dims), tuple((j,) for j in range(n_dims)))
+    base = Hyperparameters.default(layout)
+    theta = base.pack().numpy() + np.random.default_rng(seed).normal(0, 1, len(base.pack()))
+    value, slope = base.prior()(theta)
+    assert value == pytest.approx(dense_log_prior(base.unpack(torch.from_numpy(theta))), abs=1e-8)
+    assert slope == pytest.approx(approx_fprime(theta, lambda v: base.prior()(v)[0], 1e-6), abs=1e-4)
+
+
+def test_prior_lets_all_lengthscales_move_together() -> None:
+    """A change common to a hundred lengthscales costs hardly more than one of a single one."""
+    hyper = Hyperparameters.default(layouts.shared(unit_space(100), [tuple((j,) for j in range(100))]))
+    together = hyper.unpack(hyper.pack() + torch.tensor([1.0] * 100 + [0.0] * 3))
+    alone = hyper.unpack(hyper.pack() + torch.tensor([1.0] + [0.0] * 102))
+    assert 2 * alone.log_prior() < together.log_prior() < -0.4
 
 
 def test_fit_finds_which_variable_matters() -> None:

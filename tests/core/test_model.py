@@ -267,11 +267,11 @@ def planted(x: Array) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_structure_ranks_its_pairs_first(seed: int) -> None:
-    """At t = 150, d = 10, after six asks' worth of proposals, co-occurrence tells planted pairs from others."""
+    """At t = 150, d = 10, after ten asks' worth of proposals, co-occurrence tells planted pairs from others."""
     problem = unit_problem(10, algorithm={"seed": seed})
     told = observe(np.random.default_rng(seed).random((150, 10)), planted)
     state: dict[str, Any] | None = None
-    for ask in range(6):
+    for ask in range(10):
         state = surrogate(problem, told, state, seed=10 * seed + ask).state.to_dict()
     together = np.array(structure(problem, state)["co_occurrence"]["matrix"])
     truth = np.array([[any({i, j} <= set(b) for b in PLANTED) for j in range(10)] for i in range(10)])
