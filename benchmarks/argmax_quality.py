@@ -87,7 +87,7 @@ def random_problem(rng: np.random.Generator) -> tuple[acquisition.Acquisition, S
     conditioned = posterior.condition(shape, hyper, "matern52", Data(X, y[None], zero.given_noise))
     kappa = float(rng.uniform(0.2, 3.0))
     gain = torch.ones(shape.n_factors, dtype=torch.float64)
-    phi = acquisition.build(conditioned, space.n_columns, gain, kappa, "union")
+    phi = acquisition.build(conditioned, gain, kappa, "union")
     everywhere = torch.ones(space.n_columns, dtype=torch.bool)
     best = torch.argsort(y, descending=True)[:8]
     return phi, space, Region(everywhere, torch.full((space.n_columns,), 0.5, dtype=torch.float64), X[best])

@@ -87,27 +87,16 @@ class Acquisition:
         return self.coupling @ var - self.coupling.diagonal()[:, None] * var
 
 
-def share_matrix(layout: Layout, n_columns: int) -> Tensor:
-    """n x n_columns: 1 where the factor uses the column."""
-    M = torch.zeros(layout.n_factors, n_columns, dtype=torch.float64)
-    M.scatter_add_(1, layout.columns, layout.mask)
-    return M
-
-
-def neighborhoods(layout: Layout, n_columns: int, kind: Neighborhood) -> Tensor:
+def neighborhoods(layout: Layout, kind: Neighborhood) -> Tensor:
     """n x n: whether k is in N_i."""
-    M = share_matrix(layout, n_columns)
-    adjacency = (M @ M.T) > 0
     if kind == "sample" and layout.n_models < layout.n_factors:
-        adjacency &= layout.owner[:, None] == layout.owner[None, :]
-    return adjacency
+        return layout.touches & (layout.owner[:, None] == layout.owner[None, :])
+    return layout.touches
 
 
-def build(
-    posterior: FactorPosterior, n_columns: int, gain: Tensor, kappa: float | Tensor, kind: Neighborhood
-) -> Acquisition:
+def build(posterior: FactorPosterior, gain: Tensor, kappa: float | Tensor, kind: Neighborhood) -> Acquisition:
     """phi with the couplings of this factor graph; variances are converted between the units of the factors."""
-    near = neighborhoods(posterior.layout, n_columns, kind).double()
+    near = neighborhoods(posterior.layout, kind).double()
     sizes = near.sum(1)
     coupling = near * (gain / sizes)[None, :] ** 2 / gain[:, None] ** 2
     return Acquisition(posterior, gain, coupling, torch.as_tensor(kappa, dtype=torch.float64))

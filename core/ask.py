@@ -235,7 +235,7 @@ def _maximise(
     kappas: tuple[float, ...] = KAPPAS
     if chosen != "auto":
         kappas = (math.sqrt(acquisition.beta(chosen, space.n_dims, n_seen, space.log_size(ask.fixed))),)
-    phi = acquisition.build(posterior, space.n_columns, model.gain, kappas[0], ask.problem.algorithm.neighborhood)
+    phi = acquisition.build(posterior, model.gain, kappas[0], ask.problem.algorithm.neighborhood)
     look = LOOK if len(kappas) > 1 and model.kind != "separate" else POLISH
     found = maximise(phi, space, region, ask.rng, kappas=kappas, evaluations=look, expired=ask.budget.until(0.9))
     if len(found) == 1:
@@ -269,7 +269,8 @@ def _extended(ask: _Ask, posterior: FactorPosterior, awaited: Tensor) -> FactorP
 def _first_new(space: Space, X: Array, taken: _Taken, awaited: Array) -> tuple[Point | None, Array]:
     """The best candidate that is not taken, rather one that is not all but equal to a point being evaluated."""
     fallback = None
-    for point, x in zip(space.decode(X), X, strict=True):
+    for x in X:
+        [point] = space.decode(x[None])
         if point in taken:
             continue
         if not len(awaited) or np.abs(awaited - x).max(axis=1).min() >= SEPARATION:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.errors import Fault, InvalidObservation, InvalidPoint
 from core.problem import Observation, Problem
-from core.space import Array, Space
+from core.space import Array, Point, Space
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,13 @@ class History:
 def read(problem: Problem, space: Space, observations: Sequence[Observation]) -> History:
     """Check and encode. Repeated inputs are legal and stay: they carry information about the noise."""
     factors = [factor.name for factor in problem.decomposition.factors]
-    points: dict[str, list[dict[str, object]]] = {"completed": [], "failed": [], "abandoned": []}
+    points: dict[str, list[Point]] = {"completed": [], "failed": [], "abandoned": []}
     y, Y, sem = [], [], []
     for i, observation in enumerate(observations):
         if observation.state not in points:
             raise InvalidObservation([Fault((i, "state"), f"unknown state {observation.state!r}")])
         try:
-            point = problem.check_point(observation.parameters)
-            points[observation.state].append(dict(point))
+            points[observation.state].append(problem.check_point(observation.parameters))
             if observation.state != "completed":
                 continue
             value, factor_values, error = problem.check_values(
@@ -58,10 +57,9 @@ def read(problem: Problem, space: Space, observations: Sequence[Observation]) ->
         except (InvalidPoint, InvalidObservation) as wrong:
             raise type(wrong)([Fault((i, *fault.loc), fault.msg) for fault in wrong.faults]) from wrong
         y.append(problem.sign * value)
-        nothing = dict.fromkeys(factors, np.nan)
-        Y.append([problem.sign * (factor_values or nothing)[name] for name in factors])
+        Y.append([problem.sign * factor_values[name] for name in factors] if factor_values else [np.nan] * len(factors))
         sem.append(np.nan if error is None else error)
-    encoded = {state: space.encode(rows) for state, rows in points.items()}  # type: ignore[arg-type]
+    encoded = {state: space.encode(rows) for state, rows in points.items()}
     return History(
         encoded["completed"], np.array(y, dtype=float), np.array(Y, dtype=float).reshape(len(y), len(factors)),
         np.array(sem, dtype=float), encoded["failed"], encoded["abandoned"],

@@ -20,8 +20,6 @@ import torch
 from scipy.special import erfcx, log_ndtr, ndtr
 from torch import Tensor
 
-from core.acquisition import share_matrix
-from core.graph import FactorGraph
 from core.layout import Layout
 from core.posterior import FactorPosterior
 from core.space import Array
@@ -81,18 +79,16 @@ def best_by_component(
 
     Also which row that was, by component. Sums told without their factors couple components a little; that is ignored.
     """
-    layout, n_columns = posterior.layout, x.shape[1]
-    uses = share_matrix(layout, n_columns) > 0
-    factors = tuple(tuple(torch.nonzero(row)[:, 0].tolist()) for row in uses)
+    layout = posterior.layout
     at = posterior.moments(layout.gather(x))
     told = posterior.moments(layout.gather(seen)).mean
     mixed, chosen = x[0].clone(), []
-    for component in FactorGraph(n_columns, factors).components:
-        rows = list(component)
+    for component in range(int(layout.components.max()) + 1):
+        rows = layout.components == component
         g = gain[rows]
         best = (g @ told[rows]).max()
         promise = log_improvement(g @ at.mean[rows] - best, (g.square() @ at.var[rows]).sqrt())
-        columns = uses[rows].any(0)
+        columns = layout.uses[rows].any(0)
         promise = promise - g.max().log()
         last = bold and is_negligible(promise)
         chosen.append(len(promise) - 1 if last else int(promise.argmax()))

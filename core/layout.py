@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -39,6 +40,33 @@ class Layout:
     @property
     def n_factors(self) -> int:
         return len(self.owner)
+
+    @cached_property
+    def uses(self) -> Tensor:
+        """n x n_columns: whether the factor uses the column. Every column belongs to some factor."""
+        counts = torch.zeros(self.n_factors, int(self.columns.max()) + 1, dtype=torch.float64)
+        return counts.scatter_add_(1, self.columns, self.mask) > 0
+
+    @cached_property
+    def touches(self) -> Tensor:
+        """n x n: whether two factors share a column."""
+        uses = self.uses.double()
+        return uses @ uses.T > 0
+
+    @cached_property
+    def components(self) -> Tensor:
+        """n: which connected component of the factor graph each factor belongs to, from 0."""
+        labels = torch.arange(self.n_factors)
+        while True:
+            spread = torch.where(self.touches, labels[None, :], len(labels)).amin(1)
+            if bool((spread == labels).all()):
+                return torch.unique(labels, return_inverse=True)[1]
+            labels = spread
+
+    @cached_property
+    def blocks(self) -> Tensor:
+        """Distinct rows of `uses`."""
+        return torch.unique(self.uses, dim=0)
 
     def gather(self, X: Tensor) -> Tensor:
         """... x t x n_columns gives ... x n x t x m: every factor's own columns."""

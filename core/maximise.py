@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.acquisition import Acquisition, neighborhoods, share_matrix
+from core.acquisition import Acquisition
 from core.admm import AdmmResult, admm
 from core.ascent import ascend
 from core.layout import Layout
@@ -94,10 +94,11 @@ def maximise(
         free=region.free,
         x_local=torch.cat([x_local for _, x_local in starts], 1),
         max_iterations=-(-iterations // effort),
-        local_steps=5,
+        local_steps=3,
         expired=expired,
     )
-    parts = result.consensus.split(len(starts[0][0]))
+    n_starts = len(starts[0][0])
+    ends = zip(result.consensus.split(n_starts), result.value.split(n_starts), strict=True)
     new = pool[len(region.incumbents) :]  # the incumbents themselves are no news
     return [
         _finish(
@@ -106,12 +107,13 @@ def maximise(
             region,
             new[_top(part.sum(0)[-len(new) :], SPARE)],
             pool[-(DONORS // len(kappas)) :],
-            found,
+            consensus,
+            value,
             result,
             polished=-(-POLISHED // len(kappas)),
             evaluations=evaluations,
         )
-        for kappa, part, found in zip(kappas, terms, parts, strict=True)
+        for kappa, part, (consensus, value) in zip(kappas, terms, ends, strict=True)
     ]
 
 
@@ -122,23 +124,22 @@ def _finish(
     spare: Tensor,
     donors: Tensor,
     consensus: Tensor,
+    by_admm: Tensor,
     result: AdmmResult,
     *,
     polished: int,
     evaluations: int,
 ) -> Maximum:
     """Recombine what ADMM found, polish the best of it, settle on valid points; `spare` ones end the list."""
-    mixed = recombine(acquisition, consensus, donors, space.n_columns)
+    mixed = recombine(acquisition, consensus, donors)
     ends = torch.cat([mixed, consensus])
-    value = acquisition.value(ends)
-    best = _top(value, polished)
-    by_admm = float(acquisition.value(consensus).max())
+    best = _top(torch.cat([acquisition.value(mixed), by_admm]), polished)
     better = torch.stack([polish(acquisition, region, ends[i], evaluations) for i in best])
     found = _settle(acquisition, space, region, better)
     candidates = torch.cat([found, _snapped(space, torch.cat([ends, spare]))])
     value = acquisition.value(candidates)
     order = _top(value, len(value))
-    return Maximum(candidates[order], value[order], _report(result, by_admm, float(value.max())))
+    return Maximum(candidates[order], value[order], _report(result, float(by_admm.max()), float(value.max())))
 
 
 def refine(acquisition: Acquisition, space: Space, region: Region, found: Maximum) -> Maximum:
@@ -221,36 +222,22 @@ def _top(value: Tensor, count: int) -> Tensor:
     return torch.argsort(value, descending=True, stable=True)[:count]
 
 
-def recombine(acquisition: Acquisition, points: Tensor, donors: Tensor, n_columns: int) -> Tensor:
+def recombine(acquisition: Acquisition, points: Tensor, donors: Tensor) -> Tensor:
     """1 x n_columns: the best mixture: by component where phi separates, then by blocks of the points and donors."""
     layout = acquisition.layout
-    labels = _component_labels(neighborhoods(layout, n_columns, "union"))
     mean, spread = acquisition.terms(points)
     terms = mean + acquisition.kappa * spread
-    per_component = terms.new_zeros(int(labels.max()) + 1, len(points)).index_add_(0, labels, terms)
-    best_of = per_component.argmax(1)  # component -> point
-    column_component = torch.zeros(n_columns, dtype=torch.long)
-    column_component[layout.columns.flatten()[layout.mask.flatten() > 0]] = (
-        labels[:, None].expand_as(layout.columns).flatten()[layout.mask.flatten() > 0]
-    )
-    x = points[best_of[column_component], torch.arange(n_columns)][None]
+    per_component = terms.new_zeros(int(layout.components.max()) + 1, len(points))
+    best_of = per_component.index_add_(0, layout.components, terms).argmax(1)  # component -> point
+    component_of = layout.components[layout.uses.int().argmax(0)]  # column -> that of its first factor
+    x = points[best_of[component_of], torch.arange(points.shape[1])][None]
     return _exchange_blocks(acquisition, torch.cat([points, donors]), x)
-
-
-def _component_labels(adjacency: Tensor) -> Tensor:
-    """The smallest factor reachable from each factor, renumbered from 0."""
-    labels = torch.arange(len(adjacency))
-    while True:
-        spread = torch.where(adjacency, labels[None, :], len(labels)).amin(1)
-        if bool((spread == labels).all()):
-            return torch.unique(labels, return_inverse=True)[1]
-        labels = spread
 
 
 def _exchange_blocks(objective: Objective, points: Tensor, x: Tensor) -> Tensor:
     """Take over the block of one factor from another point, the best such exchange first, while that gains."""
     most = min(240.0, EXCHANGE_WORK / objective.posterior.Z[..., 0].numel())
-    every = torch.unique(share_matrix(objective.layout, x.shape[1]) > 0, dim=0)
+    every = objective.layout.blocks
     n_blocks = max(1, int(most) // len(points))
     value = objective.value(x)
     for turn in range(ROUNDS):

@@ -57,6 +57,8 @@ class Space:
     def encode(self, points: Sequence[Mapping[str, Value]]) -> Array:
         """points x n_columns"""
         X = np.zeros((len(points), self.n_columns))
+        if not points:
+            return X
         for parameter, columns in zip(self.problem.parameters, self.columns, strict=True):
             values = [point[parameter.name] for point in points]
             X[:, columns] = _encode(parameter, values)
@@ -213,9 +215,13 @@ def random_points(
     return points
 
 
-def key(problem: Problem, point: Mapping[str, Value]) -> tuple[tuple[bool, Value], ...]:
+def key(problem: Problem, point: Mapping[str, Value]) -> tuple[object, ...]:
     """Equal for equal points and for no others (true is not 1)."""
-    return tuple((isinstance(point[name], bool), point[name]) for name in problem.names)
+    values = [point[name] for name in problem.names]
+    return (
+        *values,
+        *[name for name, value in zip(problem.names, values, strict=True) if value is True or value is False],
+    )
 
 
 def _all_points(problem: Problem, fixed: Mapping[str, Value]) -> Iterable[Point]:

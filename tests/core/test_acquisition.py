@@ -35,7 +35,7 @@ def phi(factors: Factors, d: int, seed: int = 0, kappa: float = 1.5) -> tuple[Ac
     layout = layouts.known(unit_space(d), factors)
     X, y = rng.random((12, d)), rng.standard_normal(12)
     posterior = condition(layout, random_hyper(layout, rng), "matern52", told(X, y))
-    return build(posterior, d, torch.ones(len(factors), dtype=torch.float64), kappa, "sample"), rng
+    return build(posterior, torch.ones(len(factors), dtype=torch.float64), kappa, "sample"), rng
 
 
 factor_graphs = st.builds(
@@ -138,7 +138,7 @@ def test_averaging_k_samples_is_equation_21(kind: Neighborhood) -> None:
     X, y = rng.random((8, 3)), rng.standard_normal(8)
     posterior = condition(layout, random_hyper(layout, rng), "matern52", told(X, y))
     gain = torch.tensor([0.5, 0.5, 0.3, 0.3, 0.2], dtype=torch.float64)
-    a = build(posterior, 3, gain, 2.0, kind)
+    a = build(posterior, gain, 2.0, kind)
     x = torch.from_numpy(rng.random((3, 3)))
     at = posterior.moments(layout.gather(x))
     flat = [members for factors in many for members in factors]
@@ -154,7 +154,7 @@ def test_averaging_k_samples_is_equation_21(kind: Neighborhood) -> None:
         )
         assert float(a.value(x)[s]) == pytest.approx(mean + 2.0 * spread, rel=1e-12)
     if kind == "sample":
-        parts = [build(condition(layouts.shared(unit_space(3), [f]), posterior.hyper, "matern52", told(X, y)), 3,
+        parts = [build(condition(layouts.shared(unit_space(3), [f]), posterior.hyper, "matern52", told(X, y)),
                        torch.ones(len(f), dtype=torch.float64), 2.0, kind).value(x) for f in many]  # fmt: skip
         torch.testing.assert_close(a.value(x), 0.5 * parts[0] + 0.3 * parts[1] + 0.2 * parts[2])
 
@@ -167,7 +167,7 @@ def test_union_is_a_tighter_bound_than_one_sample() -> None:
         layout, random_hyper(layout, rng), "matern52", told(rng.random((6, 3)), rng.standard_normal(6))
     )
     gain, x = torch.full((4,), 0.5, dtype=torch.float64), torch.from_numpy(rng.random((20, 3)))
-    sample, union = (build(posterior, 3, gain, 1.0, kind).value(x) for kind in ("sample", "union"))
+    sample, union = (build(posterior, gain, 1.0, kind).value(x) for kind in ("sample", "union"))
     assert bool((union <= sample + 1e-12).all())
 
 

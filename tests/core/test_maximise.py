@@ -25,7 +25,7 @@ def phi(space: Space, factors: Factors, seed: int, kappa: float = 1.0, t: int = 
     layout = layouts.known(space, factors)
     X, y = space.snap(rng.random((t, space.n_columns))), rng.standard_normal(t)
     posterior = condition(layout, random_hyper(layout, rng), "matern52", told(X, y))
-    return build(posterior, space.n_columns, torch.ones(len(factors), dtype=torch.float64), kappa, "union"), X, y
+    return build(posterior, torch.ones(len(factors), dtype=torch.float64), kappa, "union"), X, y
 
 
 def region(space: Space, X: Array, y: Array, fixed: dict[str, Any] | None = None) -> Region:
@@ -175,7 +175,7 @@ def test_recombining_is_at_least_as_good_as_every_point(factors: Factors) -> Non
     space = Space(unit_problem(4))
     a, _, _ = phi(space, factors, 7)
     points = torch.from_numpy(np.random.default_rng(1).random((5, 4)))
-    mixed = float(a.value(recombine(a, points, points[:0], 4)))
+    mixed = float(a.value(recombine(a, points, points[:0])))
     assert mixed >= float(a.value(points).max()) - 1e-12
     if factors[0] == (0,):
         rows = [[points[i, 0], points[j, 1], points[k, 2], points[k, 3]] for i, j, k in product(range(5), repeat=3)]
