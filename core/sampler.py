@@ -73,21 +73,31 @@ class Evidence:
         self.diagonal = scale + torch.where(given.isnan(), torch.exp(hyper.log_noise[0]), given)
         self.residual = data.Y[0] - hyper.mean[0]
         self.cache: dict[tuple[int, ...], Tensor] = {}
-        self.max_blocks = max(8, CACHE_ENTRIES // max(1, len(self.pairs)))
+        self.distances: dict[tuple[int, ...], Tensor] = {}  # P: of blocks met lately
+        self.max_blocks = max(8, CACHE_ENTRIES // max(1, 2 * len(self.pairs)))
 
     def block(self, members: tuple[int, ...]) -> Tensor:
         """P: the block's covariances, its variance proportional to its size."""
         if members not in self.cache:
-            if len(self.cache) >= self.max_blocks:
-                del self.cache[next(iter(self.cache))]
-            self.cache[members] = covariance(self.kernel, self._distances(members)).mul_(self.unit * len(members))
+            mean = self._distances(members) / len(members)
+            self._keep(self.cache, members, covariance(self.kernel, mean).mul_(self.unit * len(members)))
         return self.cache[members]
 
+    def _keep(self, cache: dict[tuple[int, ...], Tensor], members: tuple[int, ...], value: Tensor) -> None:
+        if len(cache) >= self.max_blocks:
+            del cache[next(iter(cache))]
+        cache[members] = value
+
     def _distances(self, members: tuple[int, ...]) -> Tensor:
-        """P: squared, scaled, the mean over the block's variables."""
+        """P: squared, scaled, the sum over the block's variables."""
+        if members not in self.distances:
+            self._keep(self.distances, members, self._fresh_distances(members))
+        return self.distances[members]
+
+    def _fresh_distances(self, members: tuple[int, ...]) -> Tensor:
         D = self.pairs.D
         columns = [c for j in members for c in self.columns[j]]
-        weight = self.precision[columns] / len(members)
+        weight = self.precision[columns]
         if 4 * len(columns) < len(D):
             s = weight[0] * D[columns[0]]
             for w, c in zip(weight[1:], columns[1:], strict=True):
@@ -95,6 +105,19 @@ class Evidence:
             return s
         # A wide block: one pass over all columns is quicker than copying its own.
         return D.new_zeros(len(D)).index_put_((torch.tensor(columns),), weight) @ D
+
+    def _derive_distances(self, gone: list[tuple[int, ...]], come: list[tuple[int, ...]]) -> None:
+        """Distances of the blocks that come add up to those of the blocks that go: the widest needs no pass over D."""
+        widest = max(come, key=len)
+        if widest in self.cache or any(members not in self.distances for members in gone):
+            return
+        s = self.distances[gone[0]].clone()
+        for members in gone[1:]:
+            s += self.distances[members]
+        for members in come:
+            if members != widest:
+                s -= self._distances(members)
+        self._keep(self.distances, widest, s.clamp_(min=0.0))  # a difference may end just below zero
 
     def gram(self, partition: Partition) -> Tensor:
         total = self.block(partition[0]).clone()
@@ -104,11 +127,12 @@ class Evidence:
 
     def moved(self, gram: Tensor, old: Partition, new: Partition) -> Tensor:
         """The Gram matrix of `new` from that of `old`: only changed blocks are touched."""
-        gone, come = set(old) - set(new), set(new) - set(old)
+        gone, come = sorted(set(old) - set(new)), sorted(set(new) - set(old))
+        self._derive_distances(gone, come)
         total = gram.clone()
-        for members in sorted(come):
+        for members in come:
             total += self.block(members)
-        for members in sorted(gone):
+        for members in gone:
             total -= self.block(members)
         return total
 
