@@ -34,12 +34,14 @@ class PairEvidence:
         self.keep = layout.n_factors * len(pairs) <= KEEP
         # A factor of few columns among many gathers its own; otherwise one product with all of them is quicker.
         self.gathers = layout.columns.shape[1] * 4 < len(self.D)
+        keep = self.gathers and layout.columns.numel() * len(pairs) <= KEEP
+        self.gathered = [self.D[part.columns] for part in self.parts] if keep else None
 
     def __call__(self, hyper: Hyperparameters, model_weights: Tensor) -> tuple[Tensor, Hyperparameters]:
         """The sum (a scalar) and its gradient, in the shape of `hyper`."""
         layout, data = self.layout, self.data
         noise = noise_variances(layout, hyper, data.given_noise)
-        made = [self._covariances(part, hyper) if self.keep else None for part in self.parts]
+        made = [self._covariances(i, hyper) if self.keep else None for i in range(len(self.parts))]
         L = cholesky(self._gram(hyper, made, noise))
         R = residuals(layout, hyper, data)
         inverse = torch.cholesky_inverse(L)
@@ -49,31 +51,33 @@ class PairEvidence:
         pairs = 2.0 * self.pairs.of(A)  # k x P: every pair stands twice in the matrix
 
         gradient = Hyperparameters(*(torch.zeros_like(v) for v in hyper.__dict__.values()))
-        for part, covariances in zip(self.parts, made, strict=True):
-            k, slope = covariances or self._covariances(part, hyper)
-            self._add_factors(gradient, part, hyper, pairs, diagonal.sum(-1), k, slope)
+        for i, covariances in enumerate(made):
+            k, slope = covariances or self._covariances(i, hyper)
+            self._add_factors(gradient, i, hyper, pairs, diagonal.sum(-1), k, slope)
         fitted = data.given_noise.isnan()
         gradient.log_noise.index_add_(0, layout.model_index, (diagonal * noise * fitted).sum(-1))
         gradient.mean.index_add_(0, layout.model_index, model_weights * alpha.sum(-1))
         return (model_weights * gaussian_log_density(L, R)).sum(), gradient
 
-    def _covariances(self, part: Layout, hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
+    def _gather(self, i: int) -> Tensor:
+        """n x m x P: squared differences in the columns of each factor of part i."""
+        return self.D[self.parts[i].columns] if self.gathered is None else self.gathered[i]
+
+    def _covariances(self, i: int, hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
         """n x P each: unit covariances of the pairs and their slopes in the squared distance."""
+        part = self.parts[i]
         w2 = weights(part, hyper).square()  # n x m
-        if not self.gathers:
-            dense = w2.new_zeros(part.n_factors, len(self.D)).scatter_add_(1, part.columns, w2)
-            return profile(self.kernel, dense @ self.D)
-        s = w2[:, :1] * self.D[part.columns[:, 0]]
-        for m in range(1, w2.shape[1]):
-            s.addcmul_(w2[:, m : m + 1], self.D[part.columns[:, m]])
-        return profile(self.kernel, s)
+        if self.gathers:
+            return profile(self.kernel, (w2[:, None, :] @ self._gather(i))[:, 0])
+        dense = w2.new_zeros(part.n_factors, len(self.D)).scatter_add_(1, part.columns, w2)
+        return profile(self.kernel, dense @ self.D)
 
     def _gram(self, hyper: Hyperparameters, made: list[tuple[Tensor, Tensor] | None], noise: Tensor) -> Tensor:
         """k x t x t: the lower triangles, noise included."""
         layout = self.layout
         total = self.D.new_zeros(layout.n_models, len(self.pairs))
-        for part, covariances in zip(self.parts, made, strict=True):
-            k, _ = covariances or self._covariances(part, hyper)
+        for i, (part, covariances) in enumerate(zip(self.parts, made, strict=True)):
+            k, _ = covariances or self._covariances(i, hyper)
             share = k.new_zeros(layout.n_models, part.n_factors)
             share[part.owner, torch.arange(part.n_factors)] = factor_scales(part, hyper)
             total.addmm_(share, k)
@@ -83,21 +87,22 @@ class PairEvidence:
     def _add_factors(
         self,
         gradient: Hyperparameters,
-        part: Layout,
+        i: int,
         hyper: Hyperparameters,
         pairs: Tensor,
         trace: Tensor,
         k: Tensor,
         slope: Tensor,
     ) -> None:
-        """Add these factors' parts of the gradient, in place."""
+        """Add the gradient's parts of the factors of part i, in place."""
+        part = self.parts[i]
         scale = factor_scales(part, hyper)
-        mine = pairs[part.owner]  # n x P
+        mine = pairs[part.owner] if len(pairs) > 1 else pairs  # n x P
         by_scale = scale * ((mine * k).sum(1) + trace[part.owner])
         gradient.log_scale.index_add_(0, part.scale_index, by_scale)
-        G = mine * slope * scale[:, None]  # dE/ds
+        G = (slope * scale[:, None]).mul_(mine)  # dE/ds
         if self.gathers:
-            by_weight = torch.stack([(G * self.D[c]).sum(1) for c in part.columns.T], 1)  # n x m
+            by_weight = (self._gather(i) * G[:, None, :]).sum(-1)  # n x m; quicker than a product of so few rows
         else:
             by_weight = (G @ self.D.T).gather(1, part.columns)
         by_lengthscale = -2.0 * weights(part, hyper).square() * by_weight  # ds/d log l = -2 w^2 (x - x')^2
