@@ -16,11 +16,16 @@ from core.space import Array
 MEMORY = 10
 FIRST_MOVE = 0.05  # of the cube, at most, before anything is known of the curvature
 ENOUGH = 1e-4  # of the promised gain
-FLAT = 1e-5  # a gradient, or a gain relative to the value (its square), not worth another step
+FLAT = 1e-5  # a gradient not worth another step
 
 
-def ascend(f: Callable[[Array], tuple[float, Array]], x: Array, max_evaluations: int) -> Array:
-    """The best point found from x, given values and gradients of f, in so many evaluations."""
+def ascend(
+    f: Callable[[Array], tuple[float, Array]], x: Array, max_evaluations: int, least_gain: float = 1e-10
+) -> Array:
+    """The best point found from x, given values and gradients of f, in so many evaluations.
+
+    It ends at the first step that gains no more than `least_gain`, relative to a large value.
+    """
     value, gradient = f(x)
     pairs: deque[tuple[Array, Array]] = deque(maxlen=MEMORY)
     evaluations, stretch = 1, 1.0
@@ -57,7 +62,7 @@ def ascend(f: Callable[[Array], tuple[float, Array]], x: Array, max_evaluations:
             pairs.clear()
         gained = new_value - value
         x, value, gradient = trial, new_value, new_gradient
-        if gained <= FLAT**2 * max(1.0, abs(value)):
+        if gained <= least_gain * max(1.0, abs(value)):
             break
     return x
 

@@ -32,7 +32,7 @@ MAX_PAIR_ENTRIES = 2e7  # squared differences kept during a fit
 MAX_COVARIANCES = 4e6  # to be made in one evaluation
 MAX_EVALUATIONS = 50
 TURNS_FROM = 30  # observations
-WARM_EVALUATIONS = 6  # from the last ask's values; the next ask goes on from there
+WARM_EVALUATIONS = 4  # from the last ask's values; the next ask goes on from there
 
 
 @dataclass(frozen=True)

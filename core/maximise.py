@@ -29,6 +29,8 @@ FAR_STARTS = 4
 POLISHED = 3
 POLISH = 30  # L-BFGS evaluations
 LOOK = 6  # those before several weights are compared; only the chosen one is polished to the end
+LEAST_GAIN = 1e-7  # of phi, in one step of a polish, to go on
+LEAST_PROMISE = 1e-3  # the same of the judge's logarithm
 FULL_EFFORT = 1e4  # covariances of a point with the data, over all factors, up to which nothing is spared
 EXCHANGE_WORK = 1e5  # covariances to be made in one round of block exchanges
 SPARE = 8  # points of the pool kept as candidates, in case the best ones are taken
@@ -162,7 +164,7 @@ def improve(
         return None
     candidates = torch.cat(
         [
-            _settle(objective, space, region, polish(objective, region, mixed[0])[None]),
+            _settle(objective, space, region, polish(objective, region, mixed[0], least_gain=LEAST_PROMISE)[None]),
             _snapped(space, mixed),
         ]
     )
@@ -206,7 +208,7 @@ def _starts(
     value = terms.sum(0)
     near, far = value[:-n_far], value[-n_far:]
     best = torch.cat(
-        [pool[_top(near, -(-NEAR_STARTS // effort))], pool[len(near) + _top(far, -(-FAR_STARTS // effort))]]
+        [pool[_top(near, max(1, NEAR_STARTS // effort))], pool[len(near) + _top(far, max(1, FAR_STARTS // effort))]]
     )
     layout = acquisition.layout
     favourite = layout.gather(pool)[torch.arange(layout.n_factors), terms.argmax(1)][:, None, :]  # n x 1 x m
@@ -251,7 +253,9 @@ def _exchange_blocks(objective: Objective, points: Tensor, x: Tensor) -> Tensor:
     return x
 
 
-def polish(objective: Objective, region: Region, x: Tensor, max_evaluations: int = POLISH) -> Tensor:
+def polish(
+    objective: Objective, region: Region, x: Tensor, max_evaluations: int = POLISH, least_gain: float = LEAST_GAIN
+) -> Tensor:
     """Joint L-BFGS ascent over the free columns, from x."""
     free = region.free.numpy()
     if not free.any():
@@ -263,7 +267,7 @@ def polish(objective: Objective, region: Region, x: Tensor, max_evaluations: int
         value, gradient = objective.value_and_gradient(full)
         return value, gradient[free]
 
-    full[free] = ascend(f, full[free], max_evaluations)
+    full[free] = ascend(f, full[free], max_evaluations, least_gain)
     return torch.from_numpy(full)
 
 

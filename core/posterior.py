@@ -164,9 +164,9 @@ class FactorPosterior:
         z = scaled(self.layout, self.hyper, X_new)
         scale = factor_scales(self.layout, self.hyper)[:, None, None]
         zeros = z.new_zeros(self.layout.n_models, z.shape[1], self.Z.shape[1])
-        cross = zeros.index_add(0, self.layout.owner, profile(self.kernel, squared_distances(z, self.Z))[0] * scale)
+        cross = zeros.index_add(0, self.layout.owner, covariance(self.kernel, squared_distances(z, self.Z)) * scale)
         own = zeros.new_zeros(self.layout.n_models, z.shape[1], z.shape[1]).index_add(
-            0, self.layout.owner, profile(self.kernel, squared_distances(z, z))[0] * scale
+            0, self.layout.owner, covariance(self.kernel, squared_distances(z, z)) * scale
         )
         level = self.noise() if noise is None else torch.full_like(self.noise(), noise)
         B = cross @ self.whiten.mT  # k x p x t
@@ -229,8 +229,8 @@ def condition_mixed(
     base = condition(layout, hyper, kernel, data)
     z = scaled(layout, hyper, sums.X)  # n x s x m
     scale = factor_scales(layout, hyper)[:, None, None]
-    cross = profile(kernel, squared_distances(base.Z, z))[0] * scale  # n x t x s
-    own = profile(kernel, squared_distances(z, z))[0] * scale  # n x s x s
+    cross = covariance(kernel, squared_distances(base.Z, z)) * scale  # n x t x s
+    own = covariance(kernel, squared_distances(z, z)) * scale  # n x s x s
     half = base.whiten @ cross  # n x t x s
     S = (gain.square()[:, None, None] * (own - half.mT @ half)).sum(0) + torch.diag_embed(sums.given_noise)
     L = cholesky(S)

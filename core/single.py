@@ -26,7 +26,7 @@ class At:
     mean: Array
     var: Array
     slope: Array  # n x t: dk/ds times the factor's scale
-    solved: Array  # n x t: (K + noise)^-1 k, of the factor or of its sum
+    solved: Array  # n x t, or 1 x t for all: (K + noise)^-1 k, of the factor or of its sum
     away: Array  # n x t x m: scaled differences to the conditioning points
 
 
@@ -62,6 +62,12 @@ class SinglePoint:
     def sums(self, x: Array) -> At:
         """Each model's sum of factors, without its constant."""
         k, slope, away = self._covariances(x)
+        if len(self.precision) == 1:
+            together = k.sum(0)
+            solved = together @ self.precision[0]
+            mean = np.array([np.vdot(k, self.alpha)])
+            var = self.prior - together @ solved
+            return At(mean, np.maximum(var, 1e-12), slope, solved[None], away)
         together = np.add.reduceat(k, self.first, axis=0)  # k x t
         solved = (together[:, None, :] @ self.precision)[:, 0]
         mean = np.add.reduceat(np.einsum("nt,nt->n", k, self.alpha), self.first)

@@ -9,13 +9,12 @@ import torch
 from torch import Tensor
 
 from core.budget import Budget
-from core.evidence import Data
+from core.evidence import Data, cholesky, grams, noise_variances
 from core.fit import evaluations_from, fit, thinned
 from core.history import History
 from core.hyper import Hyperparameters
 from core.layout import Layout
 from core.pairs import Pairs
-from core.posterior import condition
 from core.problem import Problem
 from core.space import Array
 from core.state import State
@@ -101,11 +100,12 @@ def best_power(problem: Problem, layout: Layout, hyper: Hyperparameters, history
     if history.n_obs < POWER_OBS:
         return power
     y = torch.from_numpy(history.y)
-    base = condition(layout, hyper, problem.algorithm.kernel, sum_data(history, OutputTransform.fit(history.y, power)))
-    scores = {}
-    for candidate in POWERS:
-        transform = OutputTransform.fit(history.y, candidate)
-        residual = transform.forward(y)[None] - base.constant()[:, None]
-        scores[candidate] = transform.log_jacobian(y) - 0.5 * float((base.whiten[0] @ residual[0]).square().sum())
+    data = sum_data(history, OutputTransform.fit(history.y, power))
+    C = grams(layout, hyper, problem.algorithm.kernel, data.X)[0]
+    L = cholesky(C + torch.diag(noise_variances(layout, hyper, data.given_noise)[0]))
+    transforms = [OutputTransform.fit(history.y, candidate) for candidate in POWERS]
+    residuals = torch.stack([t.forward(y) for t in transforms], 1) - hyper.mean[0]  # t x powers
+    misfit = torch.linalg.solve_triangular(L, residuals, upper=False).square().sum(0).tolist()
+    scores = {t.power: t.log_jacobian(y) - 0.5 * m for t, m in zip(transforms, misfit, strict=True)}
     best = max(POWERS, key=lambda p: scores[p])
     return best if scores[best] > scores.get(power, -float("inf")) + POWER_GAIN else power
