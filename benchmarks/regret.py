@@ -137,7 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = parser()
     options = p.parse_args(arguments)
     if options.list:
-        print("problems:  ", *problems.PAPER, *problems.PAPER_SHIFTED, "wlan-log", *problems.FAMILIES)
+        names = [*problems.PAPER, *problems.PAPER_SHIFTED, "wlan-log", *problems.FAMILIES]
+        print("problems:  ", *dict.fromkeys(names))
         print("algorithms:", *ALGORITHMS)
         return 0
     if options.quick:
