@@ -21,6 +21,7 @@ from core.maximise import LOOK, POLISH, Maximum, Region, improve, maximise, refi
 from core.model import Model, build
 from core.posterior import FactorPosterior
 from core.problem import Observation, Problem, Value
+from core.release import released
 from core.space import Array, Point, Space, key, random_points
 from core.state import State
 
@@ -204,8 +205,11 @@ def _search(
     awaited = torch.from_numpy(space.encode(pending))
     posterior = _extended(ask, model.posterior, awaited)
     searches = []
+    probe = released(ask.history, region.free.numpy() & space.is_continuous, model.state.asks, ask.rng)
     while len(points) < count:
         found, beta = _maximise(ask, model, posterior, region, awaited)
+        if probe is not None:
+            found, probe = _with_probe(space, region, found, *probe), None
         point, x = _first_new(space, found.x.numpy(), ask.taken, awaited.numpy())
         if point is None:
             point, origin = ask.taken.random(ask.rng, ask.fixed), "random"
@@ -258,6 +262,13 @@ def _maximise(
         if better is not None:
             return replace(found[winner], x=torch.cat([better[None], found[winner].x])), kappas[winner] ** 2
     return refine(phi.weighing(kappas[winner]), space, region, found[winner]), kappas[winner] ** 2
+
+
+def _with_probe(space: Space, region: Region, found: Maximum, x: Array, column: int) -> Maximum:
+    """The same with a point off a bound put first, and the diagnostics saying of which parameter."""
+    names = [name for name, columns in zip(space.problem.names, space.columns, strict=True) for _ in columns]
+    first = region.hold(torch.from_numpy(x)[None])
+    return replace(found, x=torch.cat([first, found.x]), diagnostics={**found.diagnostics, "released": names[column]})
 
 
 def _extended(ask: _Ask, posterior: FactorPosterior, awaited: Tensor) -> FactorPosterior:
