@@ -65,6 +65,7 @@ function acquisitionCard(search) {
     ["after polish", number(search.acquisition_polished, 6)],
     ["gained by polish", gain > 1e-9 * Math.abs(search.acquisition_admm) ? number(gain) : "nothing"],
     ["exploration β", [search.beta].flat().map((weight) => number(weight)).join(", ")], // one for all, or one for each component
+    ...(search.released ? [["instead, the best point with", `${search.released} off the bound that all good points share`]] : []),
   ]));
 }
 
