@@ -14,7 +14,7 @@ from torch import Tensor
 
 from core.errors import NumericalError
 from core.hyper import Hyperparameters
-from core.kernels import covariance, squared_distances
+from core.kernels import profile, squared_distances
 from core.layout import Layout
 from core.problem import Kernel
 
@@ -69,7 +69,8 @@ def grams(layout: Layout, hyper: Hyperparameters, kernel: Kernel, X: Tensor) -> 
     for rows in chunks(layout, len(X)):
         part = layout.take(rows)
         Z = scaled(part, hyper, X)
-        _add_grams(K, part, hyper, covariance(kernel, squared_distances(Z, Z)))
+        k, _ = profile(kernel, squared_distances(Z, Z))
+        _add_grams(K, part, hyper, k)
     return K
 
 
