@@ -5,9 +5,10 @@ Factor node i maximises its own part of the augmented Lagrangian,
     L_i = phi_i(x^(i)) - duals_i . (x^(i) - consensus_i) - penalty/2 |x^(i) - consensus_i|^2        (eq. 15)
 
 by projected gradient ascent, and sends its point and its variance. Variable node j averages what its factors sent
-(eq. 16), the duals follow (eq. 17), and the variances go on to the neighbours as their c_i. The penalty is balanced
-between the residuals (Boyd et al. 2011, 3.4.1). The method is anytime: the consensus with the best true value of phi
-is kept for every start, whatever ends the loop.
+(eq. 16), the duals follow (eq. 17), and the variances go on to the neighbours as their c_i. A variable that only one
+factor has is nothing to agree on, and bears no penalty. The penalty is balanced between the residuals (Boyd et al.
+2011, 3.4.1). The method is anytime: the consensus with the best true value of phi is kept for every start, whatever
+ends the loop.
 """
 
 from __future__ import annotations
@@ -50,11 +51,12 @@ class AdmmResult:
 
 @dataclass(frozen=True)
 class _Messages:
-    """What a variable node knows: how many factors use each column, and which columns may move."""
+    """What a variable node knows: how many factors use each column, which may move, and which are to be agreed on."""
 
     layout: Layout
     degree: Tensor  # n_columns
     free: Tensor  # n x m: 1 where a factor's column may move
+    shared: Tensor  # n x m: 1 where another factor has a copy of the column, 0 where there is nothing to agree on
 
     def average(self, x_local: Tensor, consensus: Tensor) -> Tensor:
         """Eq. 16: S x n_columns, the mean of the factors' copies; a fixed column stays where it is."""
@@ -83,20 +85,25 @@ def admm(
     layout = objective.layout
     free = torch.ones(starts.shape[1], dtype=torch.float64) if free is None else free.double()
     degree = torch.zeros_like(free).index_add_(0, layout.columns.flatten(), layout.mask.flatten())
-    node = _Messages(layout, degree.clamp(min=1.0), free[layout.columns] * layout.mask)
+    shared = (degree > 1.0).double()[layout.columns] * layout.mask
+    node = _Messages(layout, degree.clamp(min=1.0), free[layout.columns] * layout.mask, shared)
 
     consensus = starts.clone()
     local = layout.gather(consensus) if x_local is None else x_local
     duals = torch.zeros_like(local)
     eta = torch.full((len(starts),), penalty, dtype=torch.float64)  # one penalty per start
-    best, best_value = consensus.clone(), objective.value(consensus)
     no_message = torch.zeros(local.shape[:2], dtype=torch.float64)
+    if not bool(shared.any()):  # plain ascent of every factor
+        steps = max_iterations * local_steps
+        local, value, _ = _ascend(objective, local, no_message, local, duals, eta, node, steps)
+        return AdmmResult(node.average(local, consensus), value.sum(0), duals, 1, [0.0], [0.0], "residuals")
+    best, best_value = consensus.clone(), objective.value(consensus)
     c = objective.messages(objective.local(local, no_message)[2])
     primal, dual = [], []
     stopped_by = "iterations"
     for _ in range(max_iterations):
         anchor = layout.gather(consensus)
-        local, var = _ascend(objective, local, c, anchor, duals, eta, node.free, local_steps)
+        local, _, var = _ascend(objective, local, c, anchor, duals, eta, node, local_steps)
         c = objective.messages(var)
         previous, consensus = consensus, node.average(local, consensus)
         gap = (local - layout.gather(consensus)) * layout.mask[:, None, :]
@@ -127,19 +134,19 @@ def _ascend(
     anchor: Tensor,
     duals: Tensor,
     eta: Tensor,
-    free: Tensor,
+    node: _Messages,
     steps: int,
-) -> tuple[Tensor, Tensor]:
-    """Local ascent of eq. 15 inside the unit cube; returns the points and the variances there.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Local ascent of eq. 15 inside the unit cube; returns the points, and the values and variances there.
 
     Barzilai and Borwein's step, halved twice for every factor and start whose value would fall.
     """
 
     def lagrangian(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         value, gradient, var = objective.local(x, c)
-        gap = x - anchor
+        gap = (x - anchor) * node.shared[:, None, :]
         value = value - (duals * gap).sum(-1) - 0.5 * eta * gap.square().sum(-1)
-        gradient = (gradient - duals - eta[None, :, None] * gap) * free[:, None, :]
+        gradient = (gradient - duals - eta[None, :, None] * gap) * node.free[:, None, :]
         return value, gradient, var
 
     value, gradient, var = lagrangian(x)
@@ -157,4 +164,4 @@ def _ascend(
         keep = up[..., None]
         x, gradient = torch.where(keep, trial, x), torch.where(keep, new_gradient, gradient)
         value, var = torch.where(up, new_value, value), torch.where(up, new_var, var)
-    return x, var
+    return x, value, var

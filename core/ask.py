@@ -14,18 +14,21 @@ from torch import Tensor
 
 from core import acquisition
 from core.budget import Budget
+from core.elsewhere import FIT_EVALUATIONS, is_stagnant, outside
 from core.errors import CoreError, NumericalError, SpaceExhausted
 from core.history import History, read
 from core.improvement import KAPPAS, Improvement, best_by_component, is_negligible
-from core.maximise import LOOK, POLISH, Maximum, Region, improve, maximise, refine
+from core.maximise import LONE_LOOK, LOOK, Maximum, maximise, refine
 from core.model import Model, build
 from core.posterior import FactorPosterior
 from core.problem import Observation, Problem, Value
 from core.release import released
+from core.search import POLISH, Region, improve
 from core.space import Array, Point, Space, key, random_points
 from core.state import State
 
-RUNNERS_UP = 2  # candidates for each exploration weight whose blocks the judge may put together
+RUNNERS_UP = 2  # candidates for each exploration weight whose blocks the judge may put together ...
+PARENTS = 4  # ... with those of so many of the best points told
 SEPARATION = 1e-3  # of a parameter's range, between a new point and one that is being evaluated
 
 
@@ -132,11 +135,13 @@ def _initial_points(
     rng: np.random.Generator,
 ) -> list[Point]:
     """Points number `first`, `first` + 1, ... of a scrambled Sobol sequence that belongs to the study's seed."""
+    if not count:
+        return []
     held, at = space.fixed_columns(fixed)
     engine = torch.quasirandom.SobolEngine(space.n_columns, scramble=True, seed=problem.algorithm.seed % 2**31)
     if first:
         engine.fast_forward(first)
-    rows = engine.draw(count, dtype=torch.float64).numpy() if count else np.zeros((0, space.n_columns))
+    rows = engine.draw(count, dtype=torch.float64).numpy()
     points = []
     for point in space.decode(np.where(held, at, rows)):
         if point in taken:
@@ -206,8 +211,11 @@ def _search(
     posterior = _extended(ask, model.posterior, awaited)
     searches = []
     probe = released(ask.history, region.free.numpy() & space.is_continuous, model.state.asks, ask.rng)
+    outputs = model.transforms[0].forward(torch.from_numpy(ask.history.y)).numpy()
+    stuck = model.kind != "separate" and is_stagnant(outputs, ask.state.asks)  # factor values are judged part by part
     while len(points) < count:
-        found, beta = _maximise(ask, model, posterior, region, awaited)
+        bold = (ask.history.n_obs + len(awaited)) // 2 % 2 == 1  # two by two: the chains' turns go one by one
+        found, beta = _maximise(ask, model, posterior, region, awaited, bold=bold, stuck=stuck)
         if probe is not None:
             found, probe = _with_probe(space, region, found, *probe), None
         point, x = _first_new(space, found.x.numpy(), ask.taken, awaited.numpy())
@@ -227,12 +235,20 @@ def _search(
 
 
 def _maximise(
-    ask: _Ask, model: Model, posterior: FactorPosterior, region: Region, awaited: Tensor
+    ask: _Ask,
+    model: Model,
+    posterior: FactorPosterior,
+    region: Region,
+    awaited: Tensor,
+    *,
+    bold: bool,
+    stuck: bool,
 ) -> tuple[Maximum, float | list[float]]:
     """Maximise phi with the study's exploration weight, or with the one that promises the largest improvement.
 
-    `awaited` are the points being evaluated: to improve is to improve on what is hoped of them, too. Gives what was
-    found and beta, one for each component where those were judged by themselves.
+    `awaited` are the points being evaluated: to improve is to improve on what is hoped of them, too. A `bold` ask goes
+    elsewhere if little is to be gained here, or if it is `stuck`. Gives what was found and beta, one for each component
+    where those were judged by themselves.
     """
     chosen, space = ask.problem.algorithm.beta, ask.space
     n_seen = ask.history.n_obs + len(awaited)
@@ -240,12 +256,13 @@ def _maximise(
     if chosen != "auto":
         kappas = (math.sqrt(acquisition.beta(chosen, space.n_dims, n_seen, space.log_size(ask.fixed))),)
     phi = acquisition.build(posterior, model.gain, kappas[0], ask.problem.algorithm.neighborhood)
-    look = LOOK if len(kappas) > 1 and model.kind != "separate" else POLISH
+    look = POLISH
+    if len(kappas) > 1 and model.kind != "separate":
+        look = LONE_LOOK if phi.layout.separates else LOOK
     found = maximise(phi, space, region, ask.rng, kappas=kappas, evaluations=look, expired=ask.budget.until(0.9))
     if len(found) == 1:
         return found[0], kappas[0] ** 2
     best = torch.stack([f.x[0] for f in found])
-    bold = n_seen // 2 % 2 == 1  # two by two, because the chains' turns go one by one
     if model.kind == "separate":
         seen = torch.cat([torch.from_numpy(ask.history.X), awaited])
         mixed, chosen_rows = best_by_component(posterior, model.gain, best, seen, bold=bold)
@@ -254,14 +271,36 @@ def _maximise(
     judge = Improvement.over(posterior, model.model_weights(), torch.cat([region.incumbents, awaited]))
     promise = judge.value(best)
     winner = int(promise.argmax())
-    if bold and is_negligible(promise):
+    spent = is_negligible(promise)
+    if bold and (spent or stuck) and (other := _maximise_elsewhere(ask, model, posterior, awaited)) is not None:
+        return other
+    if bold and spent:
         winner = len(kappas) - 1
     else:
-        points = torch.cat([f.x[:RUNNERS_UP] for f in found])
-        better = improve(judge, space, region, best[winner], points, ask.rng)
+        points = torch.cat([*(f.x[:RUNNERS_UP] for f in found), region.incumbents[:PARENTS]])
+        better = improve(judge, space, region, best[winner], points, model.blocks, ask.rng)
         if better is not None:
             return replace(found[winner], x=torch.cat([better[None], found[winner].x])), kappas[winner] ** 2
     return refine(phi.weighing(kappas[winner]), space, region, found[winner]), kappas[winner] ** 2
+
+
+def _maximise_elsewhere(
+    ask: _Ask, model: Model, posterior: FactorPosterior, awaited: Tensor
+) -> tuple[Maximum, float | list[float]] | None:
+    """As `_maximise`, outside the basin of the best point; None where there is nothing to go by, or no time."""
+    rest = outside(ask.history, posterior, model.model_weights())
+    if rest is None or ask.budget.until(0.4)():
+        return None
+    budget = ask.budget.with_fits_of(FIT_EVALUATIONS)
+    ask = replace(ask, history=rest, state=State(asks=ask.state.asks), budget=budget)
+    try:
+        model = build(ask.problem, ask.space, rest, ask.state, ask.rng, budget)
+        posterior = _extended(ask, model.posterior, awaited)
+        found, beta = _maximise(ask, model, posterior, _region(ask), awaited, bold=True, stuck=False)
+    except NumericalError:
+        return None  # what was found here is still an answer
+    basins = 1 + found.diagnostics.get("elsewhere", 0)
+    return replace(found, diagnostics={**found.diagnostics, "elsewhere": basins}), beta
 
 
 def _with_probe(space: Space, region: Region, found: Maximum, x: Array, column: int) -> Maximum:

@@ -1,7 +1,11 @@
-"""A deadline handed in, and the time spent by phase. The only clock of the core is the one its caller gives."""
+"""What an ask may spend: a deadline handed in, the time spent by phase, the length of a fit.
+
+The only clock of the core is the one its caller gives.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,9 +19,16 @@ class Budget:
     seconds: float | None = None
     spent: dict[str, float] = field(default_factory=dict)
     cut_short: list[str] = field(default_factory=list)  # phases the deadline ended early
+    fit_evaluations: int = 50  # of a fit that has nothing to go on from
 
     def __post_init__(self) -> None:
         self.start = self.clock()
+
+    def with_fits_of(self, evaluations: int) -> Budget:
+        """The same deadline and the same books, with shorter fits."""
+        budget = copy.copy(self)
+        budget.fit_evaluations = evaluations
+        return budget
 
     def until(self, share: float) -> Callable[[], bool]:
         """A test that turns true once this share of the budget is gone."""
@@ -28,11 +39,12 @@ class Budget:
 
     @contextmanager
     def phase(self, name: str, share: float = 1.0) -> Iterator[Callable[[], bool]]:
-        """Time a phase; gives the test that tells it to stop."""
-        begin, expired = self.clock(), self.until(share)
+        """Time a phase, without those inside it; gives the test that tells it to stop."""
+        begin, expired, counted = self.clock(), self.until(share), sum(self.spent.values())
         try:
             yield expired
         finally:
-            self.spent[name] = self.spent.get(name, 0.0) + self.clock() - begin
+            within = sum(self.spent.values()) - counted
+            self.spent[name] = self.spent.get(name, 0.0) + self.clock() - begin - within
             if expired():
                 self.cut_short.append(name)

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from core.budget import Budget
 from core.errors import NumericalError
 from core.evidence import Data
 from core.gradient import PairEvidence
@@ -30,7 +31,6 @@ MAX_FIT_OBS = 400
 MIN_FIT_OBS = 60
 MAX_PAIR_ENTRIES = 2e7  # squared differences kept during a fit
 MAX_COVARIANCES = 4e6  # to be made in one evaluation
-MAX_EVALUATIONS = 50
 TURNS_FROM = 30  # observations
 WARM_EVALUATIONS = 4  # from the last ask's values; the next ask goes on from there
 
@@ -52,7 +52,7 @@ def fit(
     *,
     model_weights: torch.Tensor | None = None,
     pairs: Pairs | None = None,
-    max_evaluations: int = MAX_EVALUATIONS,
+    max_evaluations: int = 50,
     expired: Callable[[], bool] = lambda: False,
 ) -> Fit:
     """Maximise evidence plus log prior from `start`; the best point seen is returned, also when time runs out.
@@ -78,11 +78,10 @@ def fit(
             raise _OutOfTime
         return loss, -gradient.pack().numpy() - slope
 
+    if max_evaluations == 1:
+        return _judged(start.unpack(torch.from_numpy(best[1])), evidence, weights)
     evaluations = 1
     try:
-        if max_evaluations == 1:
-            negative(best[1])
-            return Fit(start.unpack(torch.from_numpy(best[1])), -best[0], 1)
         result = minimize(
             negative, best[1], jac=True, method="L-BFGS-B", bounds=np.stack([prior.low, prior.high], 1),
             options={"maxfun": max_evaluations, "ftol": 1e-5, "gtol": 1e-2},
@@ -93,13 +92,21 @@ def fit(
     return Fit(start.unpack(torch.from_numpy(best[1])), -best[0], evaluations)
 
 
-def evaluations_from(state: State, name: str, n_obs: int, turn: bool = True) -> int:
+def _judged(hyper: Hyperparameters, evidence: PairEvidence, weights: torch.Tensor) -> Fit:
+    """These hyperparameters as they are."""
+    try:
+        return Fit(hyper, float(weights @ evidence.log_densities(hyper)) + hyper.log_prior(), 1)
+    except NumericalError:
+        return Fit(hyper, -np.inf, 1)
+
+
+def evaluations_from(state: State, name: str, n_obs: int, budget: Budget, turn: bool = True) -> int:
     """How many evaluations a fit may take: few where it goes on from stored values, one where it is not its turn.
 
     Once models know something they take turns from ask to ask: hyperparameters change slowly then.
     """
     if name not in state.hyperparameters:
-        return MAX_EVALUATIONS
+        return budget.fit_evaluations
     return WARM_EVALUATIONS if n_obs < TURNS_FROM or turn else 1
 
 

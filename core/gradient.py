@@ -7,12 +7,17 @@ squared differences.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
+import numpy as np
 import torch
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from torch import Tensor
 
 from core.evidence import Data, cholesky, factor_scales, gaussian_log_density, noise_variances, residuals, weights
 from core.hyper import Hyperparameters
-from core.kernels import profile
+from core.kernels import covariance, profile
 from core.layout import Layout
 from core.pairs import Pairs
 from core.problem import Kernel
@@ -21,6 +26,16 @@ from core.problem import Kernel
 CHUNK = 60_000
 # Up to this many covariances in all are kept for the gradient instead of being made twice.
 KEEP = 3_000_000
+LOG_2PI = math.log(2.0 * math.pi)
+
+
+class _Solved(NamedTuple):
+    """What one model's Cholesky factor gives: C^-1 r, and A on the diagonal and, doubled, for each pair."""
+
+    log_density: float
+    alpha: Tensor  # t
+    diagonal: Tensor  # t
+    pairs: Tensor  # P: every pair stands twice in the matrix
 
 
 class PairEvidence:
@@ -41,43 +56,69 @@ class PairEvidence:
         """The sum (a scalar) and its gradient, in the shape of `hyper`."""
         layout, data = self.layout, self.data
         noise = noise_variances(layout, hyper, data.given_noise)
-        made = [self._covariances(i, hyper) if self.keep else None for i in range(len(self.parts))]
-        L = cholesky(self._gram(hyper, made, noise))
-        R = residuals(layout, hyper, data)
-        inverse = torch.cholesky_inverse(L)
-        alpha = (inverse @ R[..., None])[..., 0]  # k x t
-        A = 0.5 * model_weights[:, None, None] * (alpha[:, :, None] * alpha[:, None, :] - inverse)
-        diagonal = A.diagonal(dim1=1, dim2=2)  # k x t
-        pairs = 2.0 * self.pairs.of(A)  # k x P: every pair stands twice in the matrix
+        made = [self._profile(i, hyper) if self.keep else None for i in range(len(self.parts))]
+        grams, R = self._gram(hyper, made, noise), residuals(layout, hyper, data)
+        solved = [self._solve(C, r) for C, r in zip(grams, R, strict=True)]
+        weight = model_weights[:, None]
+        alpha = torch.stack([s.alpha for s in solved])  # k x t
+        diagonal = weight * torch.stack([s.diagonal for s in solved])  # k x t
+        pairs = weight * torch.stack([s.pairs for s in solved])  # k x P
+        value = model_weights @ torch.tensor([s.log_density for s in solved], dtype=torch.float64)
 
         gradient = Hyperparameters(*(torch.zeros_like(v) for v in hyper.__dict__.values()))
         for i, covariances in enumerate(made):
-            k, slope = covariances or self._covariances(i, hyper)
+            k, slope = covariances or self._profile(i, hyper)
             self._add_factors(gradient, i, hyper, pairs, diagonal.sum(-1), k, slope)
         fitted = data.given_noise.isnan()
         gradient.log_noise.index_add_(0, layout.model_index, (diagonal * noise * fitted).sum(-1))
         gradient.mean.index_add_(0, layout.model_index, model_weights * alpha.sum(-1))
-        return (model_weights * gaussian_log_density(L, R)).sum(), gradient
+        return value, gradient
+
+    def log_densities(self, hyper: Hyperparameters) -> Tensor:
+        """k: each model's log evidence alone."""
+        return gaussian_log_density(cholesky(self.gram(hyper)), residuals(self.layout, hyper, self.data))
+
+    def _solve(self, C: Tensor, residual: Tensor) -> _Solved:
+        """Of one model, from the lower triangle of C (t x t). LAPACK itself takes half the time of torch's calls."""
+        U, failed = dpotrf(C.numpy().T, lower=0, clean=0)  # it reads by columns: our lower triangle is its upper one
+        if failed:
+            U = cholesky(C).numpy().T
+        inverse, _ = dpotri(U, lower=0)
+        r = residual.numpy()
+        alpha, _ = dpotrs(U, r, lower=0)
+        log_density = -0.5 * float(r @ alpha) - float(np.log(U.diagonal()).sum()) - 0.5 * len(r) * LOG_2PI
+        row, col, flat = self.pairs.row.numpy(), self.pairs.col.numpy(), self.pairs.flat.numpy()
+        pairs = alpha.take(row) * alpha.take(col) - inverse.T.take(flat)
+        diagonal = 0.5 * (alpha * alpha - inverse.diagonal())
+        return _Solved(log_density, *map(torch.from_numpy, (alpha, diagonal, pairs)))
+
+    def gram(self, hyper: Hyperparameters) -> Tensor:
+        """k x t x t: the lower triangles of C."""
+        noise = noise_variances(self.layout, hyper, self.data.given_noise)
+        return self._gram(hyper, [None] * len(self.parts), noise)
 
     def _gather(self, i: int) -> Tensor:
         """n x m x P: squared differences in the columns of each factor of part i."""
         return self.D[self.parts[i].columns] if self.gathered is None else self.gathered[i]
 
-    def _covariances(self, i: int, hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
-        """n x P each: unit covariances of the pairs and their slopes in the squared distance."""
+    def _distances(self, i: int, hyper: Hyperparameters) -> Tensor:
+        """n x P: squared, scaled, of the pairs, for each factor of part i."""
         part = self.parts[i]
         w2 = weights(part, hyper).square()  # n x m
         if self.gathers:
-            return profile(self.kernel, (w2[:, None, :] @ self._gather(i))[:, 0])
-        dense = w2.new_zeros(part.n_factors, len(self.D)).scatter_add_(1, part.columns, w2)
-        return profile(self.kernel, dense @ self.D)
+            return (w2[:, None, :] @ self._gather(i))[:, 0]
+        return w2.new_zeros(part.n_factors, len(self.D)).scatter_add_(1, part.columns, w2) @ self.D
+
+    def _profile(self, i: int, hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
+        """n x P each: unit covariances of the pairs and their slopes in the squared distance."""
+        return profile(self.kernel, self._distances(i, hyper))
 
     def _gram(self, hyper: Hyperparameters, made: list[tuple[Tensor, Tensor] | None], noise: Tensor) -> Tensor:
         """k x t x t: the lower triangles, noise included."""
         layout = self.layout
         total = self.D.new_zeros(layout.n_models, len(self.pairs))
         for i, (part, covariances) in enumerate(zip(self.parts, made, strict=True)):
-            k, _ = covariances or self._covariances(i, hyper)
+            k = covariances[0] if covariances else covariance(self.kernel, self._distances(i, hyper))
             share = k.new_zeros(layout.n_models, part.n_factors)
             share[part.owner, torch.arange(part.n_factors)] = factor_scales(part, hyper)
             total.addmm_(share, k)

@@ -6,8 +6,8 @@ judge is exact where phi is a bound: it uses the variance of the sum itself, and
 also looks whether a mixture of the candidates promises more than each of them: phi explores all factors at once, where
 it often pays to explore one or two and to leave the others at their best. Where factors were told one by one, the parts
 of the problem that share no variable are judged, and put together, each by itself. Once even the best promises next to
-nothing, every other ask is bold and takes the largest weight: polishing one optimum to its last digit is no way to find
-out whether there is a better one.
+nothing, every other ask is bold: polishing one optimum to its last digit is no way to find out whether there is a
+better one. It goes elsewhere (`core.elsewhere`), or takes the largest weight where that cannot be.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import torch
 from scipy.special import erfcx, log_ndtr, ndtr
 from torch import Tensor
 
-from core.layout import Layout
 from core.posterior import FactorPosterior
 from core.space import Array
 
@@ -41,10 +40,6 @@ class Improvement:
     def over(cls, posterior: FactorPosterior, weights: Tensor, seen: Tensor) -> Improvement:
         """`weights` (k) are those of the posterior's models, `seen` (t x n_columns) what is to be improved on."""
         return cls(posterior, weights.log(), posterior.total(seen)[0].amax(1))
-
-    @property
-    def layout(self) -> Layout:
-        return self.posterior.layout
 
     def value(self, x: Tensor) -> Tensor:
         """S, at the rows of x (S x n_columns)"""
@@ -110,6 +105,7 @@ def log_h(u: Array) -> Array:
             return direct
         # Below -1 the terms cancel; the scaled complementary error function takes the cancellation into a logarithm,
         # and very far out, where that runs out of digits, the leading term 1/u^2 is all there is.
-        tail = log_pdf + np.log1p(u * math.sqrt(math.pi / 2.0) * erfcx(-u / math.sqrt(2.0)))
-        far = log_pdf - 2.0 * np.log(np.abs(u))
+        low = np.minimum(u, -1.0)
+        tail = log_pdf + np.log1p(low * math.sqrt(math.pi / 2.0) * erfcx(-low / math.sqrt(2.0)))
+        far = log_pdf - 2.0 * np.log(-low)
     return np.where(u > -1.0, direct, np.where(u > -1e3, tail, far))

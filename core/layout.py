@@ -64,6 +64,11 @@ class Layout:
             labels = spread
 
     @cached_property
+    def separates(self) -> bool:
+        """Whether no two factors share a column."""
+        return len(self.components.unique()) == self.n_factors
+
+    @cached_property
     def blocks(self) -> Tensor:
         """Distinct rows of `uses`."""
         return torch.unique(self.uses, dim=0)

@@ -1,4 +1,4 @@
-"""Find the point of largest acquisition: starts, ADMM, recombination, joint polish, and a search over discrete values.
+"""Find the point of largest acquisition: starts, ADMM, recombination, joint polish.
 
 phi is a sum over the connected components of its factor graph, so that the best start may be picked for every component
 by itself; within a component, blocks are exchanged between starts while that gains. ADMM's consensus is judged by the
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,47 +18,20 @@ from torch import Tensor
 
 from core.acquisition import Acquisition
 from core.admm import AdmmResult, admm
-from core.ascent import ascend
-from core.layout import Layout
-from core.posterior import FactorPosterior
-from core.space import Array, Space
+from core.search import POLISH, Region, Scored, exchange_blocks, polish, settle, snapped, top
+from core.space import Space
 
 POOL = 64
 NEAR_STARTS = 3
 FAR_STARTS = 4
+STEPS = 3  # of a factor's ascent in one round of ADMM ...
+LONE_STEPS = 8  # ... and where there is only one round
 POLISHED = 3
-POLISH = 30  # L-BFGS evaluations
-LOOK = 6  # those before several weights are compared; only the chosen one is polished to the end
-LEAST_GAIN = 1e-7  # of phi, in one step of a polish, to go on
-LEAST_PROMISE = 1e-3  # the same of the judge's logarithm
+LOOK = 6  # those before several weights are compared; only the chosen one is polished to the end ...
+LONE_LOOK = 0  # ... where factors share nothing, ADMM was such an ascent already
 FULL_EFFORT = 1e4  # covariances of a point with the data, over all factors, up to which nothing is spared
-EXCHANGE_WORK = 1e5  # covariances to be made in one round of block exchanges
 SPARE = 8  # points of the pool kept as candidates, in case the best ones are taken
 DONORS = 12  # random points whose blocks are tried in place of those of the best
-ROUNDS = 3  # of block exchanges
-
-
-class Objective(Protocol):
-    """What can be searched once there is a good point: phi, or the judge of phi's maximisers."""
-
-    @property
-    def posterior(self) -> FactorPosterior: ...
-    @property
-    def layout(self) -> Layout: ...
-    def value(self, x: Tensor) -> Tensor: ...
-    def value_and_gradient(self, x: Array) -> tuple[float, Array]: ...
-
-
-@dataclass(frozen=True)
-class Region:
-    """Where the search may go: the columns held fixed and at what, and good points to search around."""
-
-    free: Tensor  # n_columns, bool
-    at: Tensor  # n_columns: the value of each held column
-    incumbents: Tensor  # points x n_columns, best first
-
-    def hold(self, x: Tensor) -> Tensor:
-        return torch.where(self.free, x, self.at)
 
 
 @dataclass(frozen=True)
@@ -95,80 +68,59 @@ def maximise(
         torch.cat([x for x, _ in starts]),
         free=region.free,
         x_local=torch.cat([x_local for _, x_local in starts], 1),
-        max_iterations=-(-iterations // effort),
-        local_steps=3,
+        # Factors that share nothing have nothing to agree on: one round of ascent.
+        max_iterations=1 if acquisition.layout.separates else -(-iterations // effort),
+        local_steps=LONE_STEPS if acquisition.layout.separates else STEPS,
         expired=expired,
     )
-    n_starts = len(starts[0][0])
-    ends = zip(result.consensus.split(n_starts), result.value.split(n_starts), strict=True)
-    new = pool[len(region.incumbents) :]  # the incumbents themselves are no news
-    return [
-        _finish(
-            acquisition.weighing(kappa),
-            space,
-            region,
-            new[_top(part.sum(0)[-len(new) :], SPARE)],
-            pool[-(DONORS // len(kappas)) :],
-            consensus,
-            value,
-            result,
-            polished=-(-POLISHED // len(kappas)),
-            evaluations=evaluations,
-        )
-        for kappa, part, (consensus, value) in zip(kappas, terms, ends, strict=True)
-    ]
+    mean_there, spread_there = acquisition.terms(result.consensus)
+    n_starts, donors = len(starts[0][0]), pool[-(DONORS // len(kappas)) :]
+    found = []
+    for w, (kappa, part) in enumerate(zip(kappas, terms, strict=True)):
+        mine = slice(w * n_starts, (w + 1) * n_starts)
+        by_admm = Scored(result.consensus[mine], result.value[mine])
+        there = torch.cat([mean_there[:, mine] + kappa * spread_there[:, mine], part[:, -len(donors) :]], 1)
+        weighted = acquisition.weighing(kappa)
+        ends = recombine(weighted, torch.cat([by_admm.x, donors]), there).then(by_admm)
+        value = part.sum(0)
+        value[: len(region.incumbents)] = -torch.inf  # the incumbents themselves are no news
+        spare = top(value, SPARE)
+        polished = -(-POLISHED // len(kappas)) if evaluations else 0
+        best = _finish(weighted, space, region, ends, Scored(pool[spare], value[spare]), polished, evaluations)
+        report = _report(result, float(by_admm.value.max()), float(best.value[0]))
+        found.append(Maximum(best.x, best.value, report))
+    return found
 
 
 def _finish(
     acquisition: Acquisition,
     space: Space,
     region: Region,
-    spare: Tensor,
-    donors: Tensor,
-    consensus: Tensor,
-    by_admm: Tensor,
-    result: AdmmResult,
-    *,
+    ends: Scored,
+    spare: Scored,
     polished: int,
     evaluations: int,
-) -> Maximum:
-    """Recombine what ADMM found, polish the best of it, settle on valid points; `spare` ones end the list."""
-    mixed = recombine(acquisition, consensus, donors)
-    ends = torch.cat([mixed, consensus])
-    best = _top(torch.cat([acquisition.value(mixed), by_admm]), polished)
-    better = torch.stack([polish(acquisition, region, ends[i], evaluations) for i in best])
-    found = _settle(acquisition, space, region, better)
-    candidates = torch.cat([found, _snapped(space, torch.cat([ends, spare]))])
-    value = acquisition.value(candidates)
-    order = _top(value, len(value))
-    return Maximum(candidates[order], value[order], _report(result, float(by_admm.max()), float(value.max())))
+) -> Scored:
+    """Polish the best of what was found and settle on valid points, best first; `spare` ones are candidates, too."""
+    every = ends.then(spare)
+    if not space.is_continuous.all():
+        polished = max(1, polished)
+        every = Scored.of(acquisition, snapped(space, every.x))
+    if polished:
+        better = torch.stack([polish(acquisition, region, ends.x[i], evaluations) for i in top(ends.value, polished)])
+        every = Scored.of(acquisition, settle(acquisition, space, region, better)).then(every)
+    order = top(every.value, len(every.value))
+    return Scored(every.x[order], every.value[order])
 
 
 def refine(acquisition: Acquisition, space: Space, region: Region, found: Maximum) -> Maximum:
     """Polish the best candidate to the end; it goes first if that gained."""
-    x = _settle(acquisition, space, region, polish(acquisition, region, found.x[0])[None])
+    x = settle(acquisition, space, region, polish(acquisition, region, found.x[0])[None])
     value = acquisition.value(x)
     if float(value) <= float(found.value[0]):
         return found
     report = {**found.diagnostics, "acquisition_polished": float(value)}
     return Maximum(torch.cat([x, found.x]), torch.cat([value, found.value]), report)
-
-
-def improve(
-    objective: Objective, space: Space, region: Region, x: Tensor, points: Tensor, rng: np.random.Generator
-) -> Tensor | None:
-    """What x (n_columns) becomes with blocks of these points or of random ones, and a polish; None if nothing helps."""
-    donors = region.hold(torch.from_numpy(rng.random((len(points), space.n_columns))))
-    mixed = _exchange_blocks(objective, torch.cat([points, donors]), x[None])
-    if torch.equal(mixed[0], x):
-        return None
-    candidates = torch.cat(
-        [
-            _settle(objective, space, region, polish(objective, region, mixed[0], least_gain=LEAST_PROMISE)[None]),
-            _snapped(space, mixed),
-        ]
-    )
-    return candidates[objective.value(candidates).argmax()]
 
 
 def _report(result: AdmmResult, by_admm: float, polished: float) -> dict[str, Any]:
@@ -208,97 +160,24 @@ def _starts(
     value = terms.sum(0)
     near, far = value[:-n_far], value[-n_far:]
     best = torch.cat(
-        [pool[_top(near, max(1, NEAR_STARTS // effort))], pool[len(near) + _top(far, max(1, FAR_STARTS // effort))]]
+        [pool[top(near, max(1, NEAR_STARTS // effort))], pool[len(near) + top(far, max(1, FAR_STARTS // effort))]]
     )
     layout = acquisition.layout
-    favourite = layout.gather(pool)[torch.arange(layout.n_factors), terms.argmax(1)][:, None, :]  # n x 1 x m
+    favourite = pool[terms.argmax(1)].gather(1, layout.columns)  # n x m
     total = torch.zeros(pool.shape[1], dtype=pool.dtype)
     count = torch.zeros_like(total).index_add_(0, layout.columns.flatten(), layout.mask.flatten())
-    total.index_add_(0, layout.columns.flatten(), (favourite[:, 0] * layout.mask).flatten())
+    total.index_add_(0, layout.columns.flatten(), (favourite * layout.mask).flatten())
     assembled = region.hold((total / count.clamp(min=1.0))[None])
-    held = torch.where(region.free[layout.columns], favourite[:, 0], region.at[layout.columns])[:, None, :]
+    held = torch.where(region.free[layout.columns], favourite, region.at[layout.columns])[:, None, :]
     return torch.cat([best, assembled]), torch.cat([layout.gather(best), held], 1)
 
 
-def _top(value: Tensor, count: int) -> Tensor:
-    return torch.argsort(value, descending=True, stable=True)[:count]
-
-
-def recombine(acquisition: Acquisition, points: Tensor, donors: Tensor) -> Tensor:
-    """1 x n_columns: the best mixture: by component where phi separates, then by blocks of the points and donors."""
+def recombine(acquisition: Acquisition, points: Tensor, terms: Tensor) -> Scored:
+    """The best mixture of points, given every factor's parts of phi there (n x S): by component, then by blocks."""
     layout = acquisition.layout
-    mean, spread = acquisition.terms(points)
-    terms = mean + acquisition.kappa * spread
     per_component = terms.new_zeros(int(layout.components.max()) + 1, len(points))
-    best_of = per_component.index_add_(0, layout.components, terms).argmax(1)  # component -> point
+    best, best_of = per_component.index_add_(0, layout.components, terms).max(1)  # component -> point
     component_of = layout.components[layout.uses.int().argmax(0)]  # column -> that of its first factor
-    x = points[best_of[component_of], torch.arange(points.shape[1])][None]
-    return _exchange_blocks(acquisition, torch.cat([points, donors]), x)
-
-
-def _exchange_blocks(objective: Objective, points: Tensor, x: Tensor) -> Tensor:
-    """Take over the block of one factor from another point, the best such exchange first, while that gains."""
-    most = min(240.0, EXCHANGE_WORK / objective.posterior.Z[..., 0].numel())
-    every = objective.layout.blocks
-    n_blocks = max(1, int(most) // len(points))
-    value = objective.value(x)
-    for turn in range(ROUNDS):
-        blocks = every.roll(-turn * n_blocks, 0)[:n_blocks]  # where there are too many, others every time
-        trials = torch.where(blocks[:, None, :], points[None], x[None]).flatten(0, 1)  # blocks * points x n_columns
-        new = objective.value(trials)
-        best = int(new.argmax())
-        if float(new[best]) <= float(value) + 1e-9:
-            break
-        x, value = trials[best][None], new[best][None]
-    return x
-
-
-def polish(
-    objective: Objective, region: Region, x: Tensor, max_evaluations: int = POLISH, least_gain: float = LEAST_GAIN
-) -> Tensor:
-    """Joint L-BFGS ascent over the free columns, from x."""
-    free = region.free.numpy()
-    if not free.any():
-        return x
-    full = x.numpy().copy()
-
-    def f(u: Array) -> tuple[float, Array]:
-        full[free] = u
-        value, gradient = objective.value_and_gradient(full)
-        return value, gradient[free]
-
-    full[free] = ascend(f, full[free], max_evaluations, least_gain)
-    return torch.from_numpy(full)
-
-
-def _snapped(space: Space, x: Tensor) -> Tensor:
-    return torch.from_numpy(space.snap(x.numpy()))
-
-
-def _settle(objective: Objective, space: Space, region: Region, x: Tensor) -> Tensor:
-    """Snap to valid values; where some parameters are discrete, search among their values and polish the rest."""
-    settled = _snapped(space, x)
-    discrete = [
-        j for j, c in enumerate(space.columns) if not space.is_continuous[c].all() and bool(region.free[c].all())
-    ]
-    if not discrete:
-        return settled
-    continuous = Region(region.free & torch.from_numpy(space.is_continuous), region.at, region.incumbents)
-    found = []
-    for row in settled:
-        row = _search_discrete(objective, space, discrete, row)
-        found.append(polish(objective, continuous, row))
-    return _snapped(space, torch.stack(found))
-
-
-def _search_discrete(objective: Objective, space: Space, discrete: list[int], x: Tensor, rounds: int = 20) -> Tensor:
-    """Greedy ascent: the best change of one discrete parameter at a time."""
-    value = float(objective.value(x[None]))
-    for _ in range(rounds):
-        trials = torch.from_numpy(np.concatenate([space.neighbors_of(j, x.numpy()) for j in discrete]))
-        new = objective.value(trials)
-        best = int(new.argmax())
-        if float(new[best]) <= value + 1e-9:
-            break
-        x, value = trials[best], float(new[best])
-    return x
+    mixed = Scored(points[best_of[component_of], torch.arange(points.shape[1])][None], best.sum()[None])
+    # Where every component is one factor, nothing more can be gained by exchanging blocks.
+    return mixed if layout.separates else exchange_blocks(acquisition, layout.blocks, points, mixed)

@@ -13,12 +13,13 @@ import numpy as np
 
 from core import layout as layouts
 from core import partition
+from core.blocks import Evidence, Target
 from core.budget import Budget
 from core.graph import Factors
 from core.history import History
 from core.layout import Layout
 from core.problem import Problem
-from core.sampler import Evidence, Target, Visited, resample, run_chain
+from core.sampler import Visited, resample, run_chain
 from core.space import Space
 from core.state import State
 from core.sums import FittedSum, fit_sum, sum_data
@@ -29,13 +30,17 @@ WIDEST = 128
 NARROW = 32
 
 
+Weighed = list[tuple[Visited, float]]  # decompositions with their weights
+
+
 @dataclass(frozen=True)
 class Mixture:
-    """Decompositions with their weights, hyperparameters by group, and where the chains stand."""
+    """Decompositions, hyperparameters by group, and where the chains stand."""
 
     fitted: FittedSum
-    drawn: list[tuple[Visited, float]]
-    layout: Layout
+    used: Weighed  # by this ask
+    drawn: Weighed  # from the posterior: what is known of the structure, also where a cautious ask uses other ones
+    layout: Layout  # of those used
     chains: tuple[Factors, ...]
     acceptance: float | None
 
@@ -51,19 +56,24 @@ def mixture(
     turns = [(state.asks + g) % 2 == 0 for g in range(len(groups))]
     fitted = fit_sum(problem, named, history, state, "shared", budget, turns)
     if problem.algorithm.proposals == 0 and state.decompositions:
-        drawn = [(Visited(s.factors, s.log_evidence, 0.0, s.chain), s.weight) for s in state.decompositions]
+        used = drawn = [(Visited(s.factors, s.log_evidence, 0.0, s.chain), s.weight) for s in state.decompositions]
         chains, acceptance = state.chains, None
     elif problem.decomposition.mode == "infer" and space.n_dims > 1:
-        drawn, chains, acceptance = _sample(problem, space, fitted, starts, cautious, rng, budget)
+        visited, chains, acceptance = _walk(problem, space, fitted, starts, rng, budget)
+        used = drawn = _weighed(visited, problem, rng)
+        # A cautious ask trusts the chain that began with one factor of all variables, and left it only for good
+        # reasons: data gathered under a wrong additive belief need never refute it.
         if cautious and len(groups) > len(starts) and fitted.log_posteriors[-1] >= fitted.log_posteriors[0]:
-            drawn = [(Visited(groups[-1], np.nan, 0.0, len(starts)), 1.0)]
+            used = [(Visited(groups[-1], np.nan, 0.0, len(starts)), 1.0)]
+        elif cautious and len(starts) > 1:
+            used = _weighed([v for v in visited if v.chain == 0], problem, rng)
     else:
-        drawn = [(Visited(start, np.nan, 0.0, g), 1.0 / len(starts)) for g, start in enumerate(starts)]
+        used = drawn = [(Visited(start, np.nan, 0.0, g), 1.0 / len(starts)) for g, start in enumerate(starts)]
         chains, acceptance = (), None
-    layout = layouts.shared(space, [v.partition for v, _ in drawn], [v.chain for v, _ in drawn])
+    layout = layouts.shared(space, [v.partition for v, _ in used], [v.chain for v, _ in used])
     # A group without a sample stays in the vectors: indices must fit.
     layout = replace(layout, n_lengthscales=space.n_dims * len(groups), n_scales=len(groups))
-    return Mixture(fitted, drawn, layout, chains, acceptance)
+    return Mixture(fitted, used, drawn, layout, chains, acceptance)
 
 
 def _starts(problem: Problem, space: Space, state: State, rng: np.random.Generator) -> list[Factors]:
@@ -90,16 +100,15 @@ def _whole(problem: Problem, space: Space) -> list[Factors]:
     return [partition.full(d)] if allowed else []
 
 
-def _sample(
+def _walk(
     problem: Problem,
     space: Space,
     fitted: FittedSum,
     starts: list[Factors],
-    cautious: bool,
     rng: np.random.Generator,
     budget: Budget,
-) -> tuple[list[tuple[Visited, float]], tuple[Factors, ...], float]:
-    """Run the chains on from where they stood; draw the samples from what they visited."""
+) -> tuple[list[Visited], tuple[Factors, ...], float]:
+    """Run the chains on from where they stood: what they visited, where they ended, and how often they moved."""
     steps = -(-problem.algorithm.proposals // len(starts))
     data = sum_data(fitted.seen, fitted.transform)
     visited: list[Visited] = []
@@ -113,10 +122,10 @@ def _sample(
             visited += [replace(v, chain=c) for v in chain.visited]
             ends.append(chain.last.partition)
             accepted += chain.accepted
-    # A cautious ask trusts the chain that began with one factor of all variables, and left it only for good reasons:
-    # data gathered under a wrong additive belief need never refute it.
-    if cautious and len(starts) > 1:
-        visited = [v for v in visited if v.chain == 0]
+    return visited, tuple(ends), accepted / len(visited)
+
+
+def _weighed(visited: list[Visited], problem: Problem, rng: np.random.Generator) -> Weighed:
     drawn = resample(visited, problem.decomposition.samples, rng)
     total = sum(n for _, n in drawn)
-    return [(v, n / total) for v, n in drawn], tuple(ends), accepted / len(visited)
+    return [(v, n / total) for v, n in drawn]

@@ -2,7 +2,9 @@
 
 shared     infer, random, none: k decompositions of the sum, hyperparameters shared by all
 known      the study's factors, told in sum only
-whole      the same, but one factor of all variables explains the sums better
+tied       the same, but one signal variance for all of them explains the sums better ...
+whole      ... or one factor of all variables ...
+single     ... or one factor per variable
 separate   the study's factors, told one by one (App. C), and sums where only those were told
 """
 
@@ -25,15 +27,15 @@ from core.graph import FactorGraph, Factors
 from core.history import History
 from core.hyper import Hyperparameters
 from core.layout import Layout
-from core.mixture import mixture
+from core.mixture import WIDEST, mixture
 from core.posterior import FactorPosterior, condition, condition_mixed
 from core.problem import Problem
 from core.space import Array, Space
 from core.state import Sample, State
 from core.sums import POWER_GAIN, POWER_OBS, fit_sum, given_noise, sum_data
-from core.transform import POWERS, OutputTransform
+from core.transform import BENDS, OutputTransform
 
-Kind = Literal["shared", "known", "whole", "separate"]
+Kind = Literal["shared", "known", "tied", "whole", "single", "separate"]
 
 FAILED_NOISE = 0.25  # a failed point counts as a poor value, but a doubtful one
 
@@ -46,6 +48,7 @@ class Model:
     posterior: FactorPosterior
     samples: tuple[Sample, ...]  # one per model of the posterior
     gain: Tensor  # n: weight of each factor in the acquisition, in common units
+    blocks: Tensor  # blocks x n_columns: columns that go together from one point to another
     transforms: tuple[OutputTransform, ...]  # one, or one per factor (separate)
     state: State
     acceptance: float | None
@@ -103,17 +106,12 @@ def _known(
     budget: Budget,
     by_factor: bool,
 ) -> Model:
-    """The known factors, or one of all variables where that explains the sums better.
-
-    Knowing how f splits does not make each part a draw from a stationary prior: a model that takes the splitting for
-    granted extrapolates every part by itself, into corners where the sum has long been seen to be poor.
-    """
-    whole = partition.full(space.n_dims)
-    rivals: list[tuple[Kind, Factors, Layout]] = [("known", factors, layouts.known(space, factors))]
-    if not by_factor and factors != whole:
-        rivals.append(("whole", whole, layouts.shared(space, [whole])))
+    """The model of the sums that explains them best, given the known factors."""
+    # In a sum, factors of the same variables cannot be told apart: together they are one.
+    distinct = tuple(dict.fromkeys(tuple(sorted(members)) for members in factors))
+    rivals = _rivals(space, factors)[:1] if by_factor else _rivals(space, distinct)
     named = {f"known_{g}": layout for g, (_, _, layout) in enumerate(rivals)}
-    turns = [(state.asks + g) % 2 == 0 for g in range(len(rivals))]
+    turns = [(state.asks + g) % len(rivals) == 0 for g in range(len(rivals))]
     fitted = fit_sum(problem, named, history, state, "known", budget, turns)
     best = int(np.argmax(fitted.log_posteriors))
     kind, used, layout = rivals[best]
@@ -125,7 +123,27 @@ def _known(
     stored = dict(zip(named, fitted.hypers, strict=True))
     new = _remember(state, "known", stored, [transform], (Sample(factors, evidence, 1.0),), ())
     gain = torch.ones(layout.n_factors, dtype=torch.float64)
-    return Model(kind, posterior, (Sample(used, evidence, 1.0),), gain, (transform,), new, None, fitted.evaluations)
+    blocks = rivals[0][2].blocks  # the study's own, whatever explains the sums
+    sample = Sample(used, evidence, 1.0)
+    return Model(kind, posterior, (sample,), gain, blocks, (transform,), new, None, fitted.evaluations)
+
+
+def _rivals(space: Space, factors: Factors) -> list[tuple[Kind, Factors, Layout]]:
+    """How sums of known factors may be modelled, the factors as they are first.
+
+    Knowing how f splits does not make each part a draw from a stationary prior: a model that takes the splitting for
+    granted extrapolates every part by itself, into corners where the sum has long been seen to be poor. And a part may
+    be a sum itself.
+    """
+    rivals: list[tuple[Kind, Factors, Layout]] = [("known", factors, layouts.known(space, factors))]
+    whole, single = partition.full(space.n_dims), partition.singletons(space.n_dims)
+    if factors != whole:
+        rivals.append(("whole", whole, layouts.shared(space, [whole])))
+    if len(factors) > 1:
+        rivals.append(("tied", factors, layouts.shared(space, [factors])))
+    if factors != single and space.n_dims <= WIDEST:  # beyond, so many factors would leave a fit few observations
+        rivals.append(("single", single, layouts.shared(space, [single])))
+    return rivals
 
 
 def _remember(
@@ -157,12 +175,18 @@ def _shared(
         posterior = condition(mixed.layout, hyper, problem.algorithm.kernel, data)
     samples = tuple(
         Sample(v.partition, evidence, weight, v.chain)
-        for (v, weight), evidence in zip(mixed.drawn, posterior.log_evidence.tolist(), strict=True)
+        for (v, weight), evidence in zip(mixed.used, posterior.log_evidence.tolist(), strict=True)
     )
+    known = samples
+    if mixed.drawn is not mixed.used:
+        known = tuple(Sample(v.partition, v.log_evidence, weight, v.chain) for v, weight in mixed.drawn)
     gain = torch.tensor([s.weight for s in samples], dtype=torch.float64)[mixed.layout.owner]
     stored = {f"shared_{g}": h for g, h in enumerate(mixed.fitted.hypers)}
-    new = _remember(state, "shared", stored, [transform], samples, mixed.chains)
-    return Model("shared", posterior, samples, gain, (transform,), new, mixed.acceptance, mixed.fitted.evaluations)
+    new = _remember(state, "shared", stored, [transform], known, mixed.chains)
+    return Model(
+        "shared", posterior, samples, gain, mixed.layout.blocks, (transform,), new, mixed.acceptance,
+        mixed.fitted.evaluations,
+    )  # fmt: skip
 
 
 def _separate(
@@ -184,7 +208,7 @@ def _separate(
             transforms = [OutputTransform.fit(part.Y[:, i], p) for i, p in enumerate(powers)]
             fitted = fit(
                 layout, problem.algorithm.kernel, _factor_data(part, transforms), hyper,
-                max_evaluations=evaluations_from(state, "separate", history.n_obs, state.asks % 2 == 0),
+                max_evaluations=evaluations_from(state, "separate", history.n_obs, budget, state.asks % 2 == 0),
                 expired=expired,
             )  # fmt: skip
             hyper, evaluations = fitted.hyper, evaluations + fitted.evaluations
@@ -205,7 +229,7 @@ def _separate(
     gain = torch.ones(len(factors), dtype=torch.float64) if disjoint else slopes / slopes.max()
     sample = Sample(factors, float(posterior.log_evidence.sum()), 1.0)
     new = _remember(state, "separate", {"separate": hyper}, transforms, (sample,), ())
-    return Model("separate", posterior, (sample,), gain, tuple(transforms), new, None, evaluations)
+    return Model("separate", posterior, (sample,), gain, layout.blocks, tuple(transforms), new, None, evaluations)
 
 
 def _factor_transforms(Y: Array, powers: Sequence[float]) -> list[OutputTransform]:
@@ -253,7 +277,7 @@ def _best_powers(
     now = [OutputTransform.fit(history.Y[:, i], p) for i, p in enumerate(powers)]
     base = condition(layout, hyper, problem.algorithm.kernel, _factor_data(history, now))
     table = []
-    for candidate in POWERS:
+    for candidate in BENDS:
         bent = [OutputTransform.fit(history.Y[:, i], candidate) for i in range(len(powers))]
         residual = _factor_data(history, bent).Y - base.constant()[:, None]
         fit_term = -0.5 * (base.whiten @ residual[..., None]).square().sum((1, 2))
@@ -263,6 +287,6 @@ def _best_powers(
     chosen = []
     for i, power in enumerate(powers):
         best = int(scores[:, i].argmax())
-        present = scores[POWERS.index(power), i]
-        chosen.append(POWERS[best] if scores[best, i] > present + POWER_GAIN else power)
+        present = scores[BENDS.index(power), i]
+        chosen.append(BENDS[best] if scores[best, i] > present + POWER_GAIN else power)
     return chosen

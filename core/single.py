@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
-from core.kernels import profile
+from core.kernels import profile_array
 from core.space import Array
 
 if TYPE_CHECKING:
@@ -85,6 +84,7 @@ class SinglePoint:
         """n x t each: covariances and their slopes; and n x t x m."""
         z = (x[self.columns] - 0.5) * self.weights
         away = z[:, None, :] - self.Z
-        k, slope = profile(self.kernel, torch.from_numpy(np.einsum("ntm,ntm->nt", away, away)))
-        scale = self.scale[:, None]
-        return k.numpy() * scale, slope.numpy() * scale, away
+        k, slope = profile_array(self.kernel, np.einsum("ntm,ntm->nt", away, away))
+        k *= self.scale[:, None]
+        slope *= self.scale[:, None]
+        return k, slope, away

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from core.budget import Budget
-from core.evidence import Data, cholesky, grams, noise_variances
+from core.evidence import Data, cholesky
 from core.fit import evaluations_from, fit, thinned
+from core.gradient import PairEvidence
 from core.history import History
 from core.hyper import Hyperparameters
 from core.layout import Layout
@@ -18,7 +19,7 @@ from core.pairs import Pairs
 from core.problem import Problem
 from core.space import Array
 from core.state import State
-from core.transform import POWERS, OutputTransform
+from core.transform import BENDS, OutputTransform
 
 POWER_GAIN = 2.0  # nats of evidence that a change of the output power must bring
 POWER_OBS = 8  # observations before any change
@@ -63,7 +64,7 @@ def fit_sum(
     power = state.powers.get(kind, [1.0])[0] if bend else 1.0
     hypers = [Hyperparameters.default(layout).warmed(state.hyperparameters.get(name)) for name, layout in named.items()]
     evaluations = 0
-    allowed = [evaluations_from(state, name, history.n_obs, t) for name, t in zip(named, turns, strict=True)]
+    allowed = [evaluations_from(state, name, history.n_obs, budget, t) for name, t in zip(named, turns, strict=True)]
     bend = bend and allowed[0] > 1  # the power, too, takes its turn
     with budget.phase("fit", 0.4) as expired:
         pairs = Pairs(torch.from_numpy(part.X))
@@ -83,7 +84,7 @@ def fit_sum(
             ]
             hypers, evaluations = [f.hyper for f in fits], evaluations + sum(f.evaluations for f in fits)
             best = max(range(len(fits)), key=lambda g: fits[g].log_posterior)
-            better = best_power(problem, layouts[best], hypers[best], part, power) if bend else power
+            better = best_power(problem, layouts[best], hypers[best], part, pairs, power) if bend else power
             if better == power or expired():
                 break
             power = better
@@ -91,7 +92,9 @@ def fit_sum(
     return FittedSum(hypers, reached, OutputTransform.fit(history.y, power), evaluations, part, pairs)
 
 
-def best_power(problem: Problem, layout: Layout, hyper: Hyperparameters, history: History, power: float) -> float:
+def best_power(
+    problem: Problem, layout: Layout, hyper: Hyperparameters, history: History, pairs: Pairs, power: float
+) -> float:
     """The output power of largest evidence, Jacobian included, under these hyperparameters.
 
     The Cholesky factor does not depend on the outputs, so that each power costs t^2. The present one is kept unless
@@ -101,11 +104,10 @@ def best_power(problem: Problem, layout: Layout, hyper: Hyperparameters, history
         return power
     y = torch.from_numpy(history.y)
     data = sum_data(history, OutputTransform.fit(history.y, power))
-    C = grams(layout, hyper, problem.algorithm.kernel, data.X)[0]
-    L = cholesky(C + torch.diag(noise_variances(layout, hyper, data.given_noise)[0]))
-    transforms = [OutputTransform.fit(history.y, candidate) for candidate in POWERS]
+    L = cholesky(PairEvidence(layout, problem.algorithm.kernel, data, pairs).gram(hyper)[0])
+    transforms = [OutputTransform.fit(history.y, candidate) for candidate in BENDS]
     residuals = torch.stack([t.forward(y) for t in transforms], 1) - hyper.mean[0]  # t x powers
     misfit = torch.linalg.solve_triangular(L, residuals, upper=False).square().sum(0).tolist()
     scores = {t.power: t.log_jacobian(y) - 0.5 * m for t, m in zip(transforms, misfit, strict=True)}
-    best = max(POWERS, key=lambda p: scores[p])
+    best = max(BENDS, key=lambda p: scores[p])
     return best if scores[best] > scores.get(power, -float("inf")) + POWER_GAIN else power

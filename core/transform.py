@@ -1,9 +1,13 @@
 """Output transforms: raw values to numbers a Gaussian process can live with, and back.
 
-First the values are centred on their median and divided by their spread, then bent by Yeo and Johnson's power family
-(2000), of which the power 1 is the identity, then standardised. Powers above 1 compress a long lower tail; those
-below 1, which would flatten the best values, are not offered. The power is chosen by the model's evidence with the
-Jacobian (see `core.sums`).
+First the values are centred and divided by their spread, then bent, then standardised. Two families bend them:
+
+- Yeo and Johnson's powers (2000), centred on the median; 1 is the identity. Those above 1 compress a long lower tail;
+  those below 1, which would flatten the best values, are not offered.
+- The logarithm of the gap to the best value, where the good values themselves are of many orders of magnitude. It
+  takes over from the identity at a quantile of the gaps, and goes by that quantile with a minus sign.
+
+Which one is chosen by the model's evidence with the Jacobian (see `core.sums`).
 Values of any finite magnitude are welcome: everything is first divided by the largest one.
 """
 
@@ -19,16 +23,18 @@ from torch import Tensor
 from core.space import Array
 
 POWERS = (1.0, 1.5, 2.0, 2.5)
+LOGS = (-0.5, -0.25, -0.1)
+BENDS = POWERS + LOGS
 
 
 @dataclass(frozen=True)
 class OutputTransform:
-    """y -> ((yeo_johnson((y / unit - center) / spread) - shift) / scale; increasing."""
+    """y -> (bent((y / unit - center) / spread) - shift) / scale; increasing."""
 
     unit: float = 1.0
     center: float = 0.0
     spread: float = 1.0
-    power: float = 1.0
+    power: float = 1.0  # one of BENDS
     shift: float = 0.0
     scale: float = 1.0
     low: float = -np.inf  # the values it was fitted on reach from here ...
@@ -36,13 +42,11 @@ class OutputTransform:
 
     @classmethod
     def fit(cls, y: Array, power: float = 1.0) -> OutputTransform:
-        """Standardise these values, bent by the given power."""
+        """Standardise these values, bent by the given power, or by the logarithm from a quantile on."""
         unit = float(np.abs(y).max(initial=0.0)) or 1.0
         v = y / unit
-        low, center, high = _quartiles(v)
-        # Where most values are all but equal, the far ones set the scale: nothing may overflow.
-        spread = max(high - low, 1e-6 * float(np.abs(v - center).max(initial=0.0))) or 1.0
-        z = yeo_johnson(torch.as_tensor((v - center) / spread), power).numpy()
+        center, spread = _middle(v) if power > 0.0 else _top(v, -power)
+        z = _bent(torch.as_tensor((v - center) / spread), *_exponents(power)).numpy()
         shift = float(z.mean()) if z.size else 0.0
         scale = float(z.std()) if z.size else 1.0
         # Rounding alone makes the spread of a constant tell-tale tiny: treat it as no spread at all.
@@ -56,15 +60,15 @@ class OutputTransform:
         return self.power == 1.0
 
     def forward(self, y: Tensor) -> Tensor:
-        return (yeo_johnson(self._standard(y), self.power) - self.shift) / self.scale
+        return (_bent(self._standard(y), *_exponents(self.power)) - self.shift) / self.scale
 
     def inverse(self, z: Tensor) -> Tensor:
-        v = yeo_johnson_inverse(z * self.scale + self.shift, self.power)
+        v = _straight(z * self.scale + self.shift, *_exponents(self.power))
         return (v * self.spread + self.center) * self.unit
 
     def inverse_slope(self, z: Tensor) -> Tensor:
         """d inverse / dz, positive."""
-        v = yeo_johnson_inverse(z * self.scale + self.shift, self.power)
+        v = _straight(z * self.scale + self.shift, *_exponents(self.power))
         return self.scale * self.spread * self.unit * torch.exp(-_log_slope(v, self.power))
 
     def sd_forward(self, y: Tensor, sd: Tensor) -> Tensor:
@@ -73,14 +77,32 @@ class OutputTransform:
         return sd / self.unit / self.spread * slope / self.scale
 
     def log_jacobian(self, y: Tensor) -> float:
-        """sum of log dz/dy, in units of the median-and-spread standardised values."""
-        return float(_log_slope(self._standard(y), self.power).sum()) - y.numel() * float(np.log(self.scale))
+        """sum of log dz/dy, with y in its unit."""
+        return float(_log_slope(self._standard(y), self.power).sum()) - y.numel() * float(
+            np.log(self.scale) + np.log(self.spread)
+        )
 
     def _standard(self, y: Tensor) -> Tensor:
         return (y / self.unit - self.center) / self.spread
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _middle(v: Array) -> tuple[float, float]:
+    """The median, and the spread of the middle half."""
+    low, center, high = _quartiles(v)
+    # Where most values are all but equal, the far ones set the scale: nothing may overflow.
+    return center, max(high - low, 1e-6 * float(np.abs(v - center).max(initial=0.0))) or 1.0
+
+
+def _top(v: Array, quantile: float) -> tuple[float, float]:
+    """The best value, and how far below it this share of the others lies."""
+    best = float(v.max(initial=-np.inf)) if v.size else 0.0
+    gaps = np.sort(best - v[v < best])
+    if not gaps.size:
+        return best, 1.0
+    return best, max(float(gaps[int(quantile * (gaps.size - 1))]), 1e-12 * float(gaps[-1]))
 
 
 def _quartiles(v: Array) -> tuple[float, float, float]:
@@ -95,19 +117,23 @@ def _quartiles(v: Array) -> tuple[float, float, float]:
     return float(low), float(middle), float(high)
 
 
-def yeo_johnson(v: Tensor, power: float) -> Tensor:
+def _exponents(power: float) -> tuple[float, float]:
+    """Of values above the centre and below it: Yeo and Johnson's, or a line and a logarithm."""
+    return (power, 2.0 - power) if power > 0.0 else (1.0, 0.0)
+
+
+def _bent(v: Tensor, above: float, below: float) -> Tensor:
     """Increasing in v, 0 and of slope 1 at 0."""
-    if power == 1.0:
+    if above == below == 1.0:
         return v
-    up, down = v.clamp(min=0.0), (-v).clamp(min=0.0)
-    return _bend(up, power) - _bend(down, 2.0 - power)
+    return _bend(v.clamp(min=0.0), above) - _bend((-v).clamp(min=0.0), below)
 
 
-def yeo_johnson_inverse(z: Tensor, power: float) -> Tensor:
-    if power == 1.0:
+def _straight(z: Tensor, above: float, below: float) -> Tensor:
+    """The inverse of `_bent`."""
+    if above == below == 1.0:
         return z
-    up, down = z.clamp(min=0.0), (-z).clamp(min=0.0)
-    return _unbend(up, power) - _unbend(down, 2.0 - power)
+    return _unbend(z.clamp(min=0.0), above) - _unbend((-z).clamp(min=0.0), below)
 
 
 def _bend(v: Tensor, power: float) -> Tensor:
@@ -126,5 +152,6 @@ def _unbend(z: Tensor, power: float) -> Tensor:
 
 
 def _log_slope(v: Tensor, power: float) -> Tensor:
-    """log d yeo_johnson / dv = (power - 1) sign(v) log(1 + |v|)"""
-    return (power - 1.0) * torch.sign(v) * torch.log1p(v.abs())
+    """log d bent / dv = (exponent - 1) log(1 + |v|)"""
+    above, below = _exponents(power)
+    return torch.where(v > 0.0, above - 1.0, below - 1.0) * torch.log1p(v.abs())

@@ -121,4 +121,6 @@ class AskDiagnosticsOut(Sent):
     count: int
     created_at: datetime
     diagnostics: dict[str, Any]
-    decomposition: dict[str, Any] | None = Field(description="The samples it was made with.")
+    decomposition: dict[str, Any] | None = Field(
+        description="The samples drawn at that ask. A cautious ask used others: those counted in the diagnostics."
+    )

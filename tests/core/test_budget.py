@@ -41,6 +41,18 @@ def test_phases_add_up_their_seconds_and_tell_when_cut() -> None:
     assert budget.cut_short == ["fit"]
 
 
+def test_a_phase_inside_another_is_booked_once() -> None:
+    """Its seconds are not the outer one's, so that all phases add up to the time that passed."""
+    clock = Clock()
+    budget = Budget(clock)
+    with budget.phase("maximise"):
+        clock.now += 1.0
+        with budget.phase("fit"):
+            clock.now += 2.0
+        clock.now += 4.0
+    assert budget.spent == {"fit": 2.0, "maximise": 5.0}
+
+
 def test_a_phase_that_fails_is_still_booked() -> None:
     """An error inside a phase passes through, and its seconds count."""
     clock = Clock()
@@ -52,3 +64,17 @@ def test_a_phase_that_fails_is_still_booked() -> None:
     except ValueError:
         pass
     assert budget.spent == {"fit": 4.0}
+
+
+def test_shorter_fits_share_the_deadline_and_the_books() -> None:
+    """Only the length of fits differs: time passes, and is booked, for both."""
+    clock = Clock()
+    budget = Budget(clock, 10.0)
+    clock.now = 4.0
+    short = budget.with_fits_of(3)
+    assert (budget.fit_evaluations, short.fit_evaluations) == (50, 3)
+    with short.phase("fit", 0.5):
+        clock.now = 6.0
+    assert short.until(0.5)()
+    assert budget.spent == {"fit": 2.0}
+    assert budget.cut_short == ["fit"]

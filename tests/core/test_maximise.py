@@ -13,8 +13,9 @@ from core import Problem
 from core import layout as layouts
 from core.acquisition import Acquisition, build
 from core.graph import Factors
-from core.maximise import Maximum, Region, maximise, polish, recombine
+from core.maximise import Maximum, maximise, recombine
 from core.posterior import condition
+from core.search import Region, polish
 from core.space import Space
 from tests.core.support import Array, random_factors, random_hyper, unit_problem
 from tests.core.test_evidence import told
@@ -175,7 +176,10 @@ def test_recombining_is_at_least_as_good_as_every_point(factors: Factors) -> Non
     space = Space(unit_problem(4))
     a, _, _ = phi(space, factors, 7)
     points = torch.from_numpy(np.random.default_rng(1).random((5, 4)))
-    mixed = float(a.value(recombine(a, points, points[:0])))
+    mean, spread = a.terms(points)
+    found = recombine(a, points, mean + a.kappa * spread)
+    mixed = float(a.value(found.x))
+    assert mixed == pytest.approx(float(found.value), abs=1e-12)
     assert mixed >= float(a.value(points).max()) - 1e-12
     if factors[0] == (0,):
         rows = [[points[i, 0], points[j, 1], points[k, 2], points[k, 3]] for i, j, k in product(range(5), repeat=3)]

@@ -11,6 +11,7 @@ import torch
 
 from core import Observation, Problem
 from core.budget import Budget
+from core.graph import Factors
 from core.history import read
 from core.hyper import Hyperparameters
 from core.model import Model, build
@@ -111,23 +112,42 @@ def test_every_other_ask_goes_back_to_one_factor_if_that_explains_more() -> None
     assert model.state.asks == 2
 
 
+def waves(x: Array) -> float:
+    return float(np.sin(9 * x[0]) + np.cos(8 * x[1]) + np.sin(7 * x[2]))
+
+
 @pytest.mark.parametrize(
-    ("function", "kind"),
+    ("function", "factors", "kind"),
     [
-        (lambda x: float(np.sin(9 * x[0]) + np.cos(8 * x[1]) + np.sin(7 * x[2])), "known"),
-        (lambda x: float(np.sin(4 * x[0] * x[1] * x[2])), "whole"),
+        (lambda x: float(9 * np.sin(9 * x[0]) + np.cos(8 * x[1]) + x[2] / 9), ((0,), (1,), (2,)), "known"),
+        (waves, ((0,), (1,), (2,)), "tied"),
+        (waves, ((0, 1), (1, 2)), "single"),
+        (lambda x: float(np.sin(4 * x[0] * x[1] * x[2])), ((0,), (1,), (2,)), "whole"),
     ],
 )
-def test_evidence_decides_whether_known_factors_are_of_use(function: Callable[[Array], float], kind: str) -> None:
-    """A sum of waves is modelled by its factors, a product that is none by one; either way the study's are kept."""
-    factors = ((0,), (1,), (2,))
-    told = observe(np.random.default_rng(4).random((30, 3)), function)
+def test_evidence_decides_how_known_factors_are_modelled(
+    function: Callable[[Array], float], factors: Factors, kind: str
+) -> None:
+    """By themselves, of one size, by variable where they are sums themselves, as one; the study's are always kept."""
+    told = observe(np.random.default_rng(4).random((40, 3)), function)
     model = surrogate(known_problem(factors), told)
     assert model.kind == kind
-    assert model.samples[0].factors == (factors if kind == "known" else ((0, 1, 2),))
+    used = {"whole": ((0, 1, 2),), "single": ((0,), (1,), (2,))}
+    assert model.samples[0].factors == used.get(kind, factors)
     assert model.state.decompositions[0].factors == factors
-    both = model.state.hyperparameters
-    assert surrogate(known_problem(factors), told, model.state.to_dict()).state.hyperparameters.keys() == both.keys()
+    fitted = model.state.hyperparameters
+    assert surrogate(known_problem(factors), told, model.state.to_dict()).state.hyperparameters.keys() == fitted.keys()
+
+
+def test_factors_of_the_same_variables_are_one_in_a_sum() -> None:
+    """Three factors of the same three variables, in any order, are one in the model; by factor they are three."""
+    factors = ((0, 1, 2), (2, 1, 0), (0, 1, 2))
+    told = observe(np.random.default_rng(4).random((20, 3)), lambda x: float(np.sin(4 * x[0] * x[1] * x[2])))
+    model = surrogate(known_problem(factors), told)
+    assert (model.kind, model.samples[0].factors) == ("known", ((0, 1, 2),))
+    assert model.posterior.n_factors == 1
+    assert model.state.decompositions[0].factors == factors
+    assert surrogate(known_problem(factors), told, model.state.to_dict(), by_factor=True).posterior.n_factors == 3
 
 
 def test_told_standard_errors_become_noise_in_model_units() -> None:
@@ -233,13 +253,13 @@ def test_unlimited_factor_size_starts_from_the_fully_dependent_decomposition() -
 
 
 def test_heavy_tailed_outputs_are_bent_and_plain_ones_are_not() -> None:
-    """A long lower tail raises the power above 1; well-behaved outputs keep 1; transform none always does."""
+    """A long lower tail is bent; well-behaved outputs are not, and with transform none nothing ever is."""
     X = np.random.default_rng(11).random((40, 2))
     heavy = observe(X, lambda x: float(-np.exp(9 * x[0] + 3 * x[1])))
     plain = observe(X, lambda x: float(np.sin(5 * x[0]) + x[1]))
     kept = unit_problem(2, decomposition={"mode": "none"}, algorithm={"transform": "none"})
     auto = unit_problem(2, decomposition={"mode": "none"})
-    assert surrogate(auto, heavy).transforms[0].power > 1
+    assert not surrogate(auto, heavy).transforms[0].is_affine
     assert surrogate(auto, plain).transforms[0].is_affine
     assert surrogate(kept, heavy).transforms[0].is_affine
 
@@ -267,16 +287,33 @@ def planted(x: Array) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_structure_ranks_its_pairs_first(seed: int) -> None:
-    """At t = 150, d = 10, after ten asks' worth of proposals, co-occurrence tells planted pairs from others."""
+    """At t = 150, d = 10, after six asks' worth of proposals, co-occurrence tells planted pairs from others."""
     problem = unit_problem(10, algorithm={"seed": seed})
     told = observe(np.random.default_rng(seed).random((150, 10)), planted)
     state: dict[str, Any] | None = None
-    for ask in range(10):
+    for ask in range(6):
         state = surrogate(problem, told, state, seed=10 * seed + ask).state.to_dict()
     together = np.array(structure(problem, state)["co_occurrence"]["matrix"])
     truth = np.array([[any({i, j} <= set(b) for b in PLANTED) for j in range(10)] for i in range(10)])
     upper = np.triu_indices(10, 1)
     assert ranked_auc(together[upper], truth[upper]) > 0.9
+
+
+def test_structure_shows_every_chain_whichever_the_ask_trusted() -> None:
+    """Every other ask is cautious and leaves out the independent chain; what is stored never does."""
+    problem = unit_problem(10, algorithm={"seed": 0})
+    told = observe(np.random.default_rng(0).random((60, 10)), planted)
+    state: dict[str, Any] | None = None
+    used = []
+    for ask in range(6):
+        model = surrogate(problem, told, state, seed=ask)
+        state = model.state.to_dict()
+        used.append({s.chain for s in model.samples})
+        assert {s["chain"] for s in state["decompositions"]} == {0, 1}
+        assert model.acceptance is not None
+        assert 0.0 < model.acceptance < 1.0
+    assert all(chains == {0, 1} for chains in used[::2])
+    assert all(1 not in chains for chains in used[1::2])
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -13,7 +13,7 @@ import torch
 
 from core import CoreError, InvalidPoint, Observation, Problem, predict, propose
 from core.prediction import objective_moments
-from core.transform import POWERS, OutputTransform
+from core.transform import BENDS, OutputTransform
 from tests.core.support import dense, known_problem, observe, point, unit_problem
 from tests.core.test_model import joint_of, mixed_history, standard, surrogate, wavy
 
@@ -102,7 +102,7 @@ def test_bent_outputs_tell_factors_in_model_units() -> None:
         assert abs(got.mean - truth) < max(6 * got.sd, 0.2 * abs(truth))
 
 
-@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("power", BENDS)
 def test_moments_in_the_objectives_units_equal_simulation(power: float) -> None:
     """Quadrature through the inverse transform gives the mean and sd of 200,000 simulated values."""
     transform = OutputTransform.fit(np.linspace(-2.0, 2.0, 9), power)

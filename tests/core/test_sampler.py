@@ -11,13 +11,14 @@ import torch
 from scipy.special import logsumexp
 from scipy.stats import chisquare
 
+from core import blocks
 from core import layout as layouts
-from core import sampler
+from core.blocks import Evidence, Target
 from core.evidence import log_evidence
 from core.graph import Factors
-from core.partition import full, random_partition, singletons
+from core.partition import full, log_prior, random_partition, singletons
 from core.problem import Problem
-from core.sampler import Evidence, Target, Visited, log_prior, resample, run_chain
+from core.sampler import Visited, resample, run_chain
 from core.space import Space
 from tests.core.support import dense, partitions, random_hyper, unit_space
 from tests.core.test_evidence import told
@@ -119,7 +120,7 @@ def test_cached_evidence_equals_the_dense_one() -> None:
 
 def test_evidence_of_a_tiny_cache_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Throwing cached blocks away changes nothing."""
-    monkeypatch.setattr(sampler, "CACHE_ENTRIES", 0)
+    monkeypatch.setattr(blocks, "CACHE_ENTRIES", 0)
     _, evidence, exact = setup()
     for a, expected in exact.items():
         assert evidence.log_evidence(evidence.gram(a)) == pytest.approx(expected, abs=1e-8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -69,7 +70,7 @@ def test_a_trial_opens_from_the_curve(page: Page, told_study: str) -> None:
 
 
 def test_a_link_to_a_trial_shows_how_it_was_made(page: Page, api: Api, told_study: str) -> None:
-    """Origin, seconds by phase, residuals by iteration, the acceptance rate, and the acquisition before and after."""
+    """Origin, seconds by phase, the acceptance rate, and the acquisition before and after."""
     trial = next(t for t in api.get(f"{told_study}/trials").json()["trials"] if t["origin"] == "dumbo")
     made = api.get(f"{told_study}/trials/{trial['number']}/diagnostics").json()["diagnostics"]
     page.goto(f"/#/studies/{identity(told_study)}/trials/{trial['number']}")
@@ -79,13 +80,43 @@ def test_a_link_to_a_trial_shows_how_it_was_made(page: Page, api: Api, told_stud
     expect(page.locator("dt", has_text="acceptance rate")).to_be_visible()
     expect(page.locator("dt", has_text="by ADMM")).to_be_visible()
     expect(page.locator("dt", has_text="after polish")).to_be_visible()
-    iterations = made["admm"]["iterations"]
-    chart = page.get_by_role("img", name=f"Primal and dual residuals over {iterations} iterations")
-    expect(chart.locator("circle.dot.first")).to_have_count(iterations)
     stamp = page.locator("time").first
     expect(stamp).to_have_attribute("title", f"{trial['asked_at'][:19].replace('T', ' ')} UTC")
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("heading", name=f"Trial {trial['number'] + 1}")).to_be_visible()
+
+
+def _asked_with_factors(api: Api, *factors: list[str]) -> tuple[str, dict[str, Any]]:
+    """The page of a trial that a model of these factors of x and y has made, and its search."""
+    named = [{"name": f"f{i}", "parameters": variables} for i, variables in enumerate(factors)]
+    study = api.study(
+        parameters=[{"name": n, "type": "float", "bounds": [-1, 1]} for n in "xy"],
+        decomposition={"mode": "known", "factors": named},
+        algorithm={"initial_trials": 4},
+    )
+    for _ in range(4):
+        [trial] = api.ask(study)
+        values = {f["name"]: sum(trial["parameters"][v] ** 2 for v in f["parameters"]) for f in named}
+        api.tell(study, trial=trial["number"], factor_values=values)
+    [trial] = api.ask(study)
+    made = api.get(f"{study}/trials/{trial['number']}/diagnostics").json()["diagnostics"]
+    return f"/#/studies/{identity(study)}/trials/{trial['number']}", made["admm"]
+
+
+def test_residuals_are_drawn_by_iteration(page: Page, api: Api) -> None:
+    """Where factors share a variable they have something to agree on."""
+    address, search = _asked_with_factors(api, ["x", "y"], ["y"])
+    page.goto(address)
+    chart = page.get_by_role("img", name=f"Primal and dual residuals over {search['iterations']} iterations")
+    expect(chart.locator("circle.dot.first")).to_have_count(search["iterations"])
+
+
+def test_factors_that_share_nothing_have_no_residuals(page: Page, api: Api) -> None:
+    """A sentence, in place of zeros on a logarithmic axis."""
+    address, _ = _asked_with_factors(api, ["x"], ["y"])
+    page.goto(address)
+    expect(page.get_by_text("each was maximised by itself")).to_be_visible()
+    expect(page.get_by_role("img", name="Primal and dual residuals")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("path", "said"), [("/trials/999", "no trial 999"), ("/nonsense", "no such page")])

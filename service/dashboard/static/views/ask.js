@@ -65,19 +65,21 @@ function acquisitionCard(search) {
     ["after polish", number(search.acquisition_polished, 6)],
     ["gained by polish", gain > 1e-9 * Math.abs(search.acquisition_admm) ? number(gain) : "nothing"],
     ["exploration β", [search.beta].flat().map((weight) => number(weight)).join(", ")], // one for all, or one for each component
+    ...(search.elsewhere ? [["searched outside", `the ${search.elsewhere > 1 ? `${search.elsewhere} best optima` : "best optimum"}, which no longer grows`]] : []),
     ...(search.released ? [["instead, the best point with", `${search.released} off the bound that all good points share`]] : []),
   ]));
 }
 
 function residualsCard(search, signal) {
   const lines = [{ values: search.primal_residuals, colour: "first" }, { values: search.dual_residuals, colour: "second" }];
-  const chart = search.primal_residuals.length
-    ? linesChart(lines, `Primal and dual residuals over ${search.iterations} iterations`, "iteration", signal).element
-    : h("p", { class: "muted" }, "No iteration was made.");
+  if (!lines.some(({ values }) => values.some((v) => v > 0))) {
+    return card("ADMM residuals", h("p", { class: "muted" },
+      search.iterations ? "No two factors disagreed about a variable: each was maximised by itself." : "No iteration was made."));
+  }
   return card("ADMM residuals",
     h("div", { class: "toolbar inline" },
       h("p", { class: "muted" }, `${count(search.iterations, "iteration")}; stopped because ${STOPS[search.stopped_by] ?? search.stopped_by}.`),
       h("ul", { class: "legend", "aria-label": "Legend" }, [["first", "primal: how far factors disagree"], ["second", "dual: how far the consensus moved"]]
         .map(([colour, label]) => h("li", {}, h("span", { class: `symbol step ${colour}`, "aria-hidden": "true" }), label)))),
-    chart);
+    linesChart(lines, `Primal and dual residuals over ${search.iterations} iterations`, "iteration", signal).element);
 }

@@ -1,0 +1,69 @@
+"""Look for another optimum once the one at hand has come to its end.
+
+Near its best point a search always sees some improvement left, and where it sees none it has nothing else to go by: it
+would evaluate one optimum to its last digit for the rest of the budget. So once the best value no longer grows, every
+other ask goes elsewhere: the observations in the basin of the best point are set aside, and the ask is made from the
+others alone. They are standardised, fitted and sampled afresh, because a fit to many points on one peak says that
+everything away from it is flat. Where those have come to their end, too, the next basin is set aside as well.
+Nothing is remembered from ask to ask: the history says it all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.fit import subset
+from core.history import History
+from core.kernels import covariance, squared_distances
+from core.posterior import FactorPosterior
+from core.space import Array
+
+WINDOW = 10  # observations within which the best value must grow ...
+LEAST_GAIN = 1e-2  # ... by so much, of the outputs' standard deviation
+BASIN = 0.2  # correlation with the best point, in the factor that differs most
+LEAST = 5  # observations outside, to begin with
+MOST = 150  # of them, and of those set aside: a fit from nothing should cost little more than an ask
+FIT_EVALUATIONS = 12  # for the same reason
+WIDEST = 128  # parameters, likewise
+
+
+def is_stagnant(z: Array, asks: int) -> bool:
+    """Whether the best of these standardised outputs, in the order they were told, has all but stopped growing.
+
+    Before so many asks of the model they are those of a design, or were told from elsewhere, and say nothing of it.
+    """
+    enough = asks >= WINDOW and len(z) >= 2 * WINDOW
+    return enough and float(z[-WINDOW:].max() - z[:-WINDOW].max()) < LEAST_GAIN
+
+
+def outside(history: History, posterior: FactorPosterior, weights: Tensor) -> History | None:
+    """The history without the basin of its best point; None where that leaves too little to go by.
+
+    `weights` (k) are those of the posterior's models. The points set aside count as abandoned: known, not to be
+    proposed again, and of no value.
+    """
+    if history.X.shape[1] > WIDEST:
+        return None
+    X = torch.from_numpy(history.X)
+    best = int((weights @ posterior.total(X)[0]).argmax())
+    near = in_basin(posterior, weights, X, X[best])
+    if (~near).sum() < LEAST:
+        return None
+    rest, peak = history.take(np.flatnonzero(~near)), history.take(np.flatnonzero(near))
+    rest, peak = rest.take(subset(rest.y, MOST)), peak.take(subset(peak.y, MOST))
+    return replace(rest, abandoned=np.concatenate([history.abandoned, peak.X]))
+
+
+def in_basin(posterior: FactorPosterior, weights: Tensor, X: Tensor, peak: Tensor) -> NDArray[np.bool_]:
+    """t: which rows of X (t x n_columns) are like the peak (n_columns) in every factor, by the models' average."""
+    layout = posterior.layout
+    z, at = (layout.gather(x - 0.5) * posterior.inverse_lengthscales for x in (X, peak[None]))
+    alike = covariance(posterior.kernel, squared_distances(z, at))[..., 0]  # n x t: prior correlations
+    least = alike.new_ones(layout.n_models, len(X))
+    least = least.scatter_reduce(0, layout.owner[:, None].expand_as(alike), alike, "amin")  # k x t
+    return (weights @ least > BASIN).numpy()

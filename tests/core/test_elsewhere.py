@@ -1,0 +1,158 @@
+"""Leaving an optimum that has come to its end: when, which observations are set aside, and that it finds others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import NumericalError, Observation, Problem, propose
+from core import layout as layouts
+from core.elsewhere import BASIN, LEAST, LEAST_GAIN, MOST, WINDOW, in_basin, is_stagnant, outside
+from core.evidence import Data
+from core.history import History
+from core.hyper import Hyperparameters
+from core.model import Model, build
+from core.posterior import FactorPosterior, condition
+from core.space import Space
+from tests.core.support import Array, observe, unit_problem, unit_space
+from tests.core.test_release import history
+
+ONE = torch.ones(1, dtype=torch.float64)
+
+
+def posterior_at(X: Array, y: Array, *decompositions: tuple[tuple[int, ...], ...]) -> FactorPosterior:
+    """A model per decomposition of these observations, all lengthscales 0.3."""
+    layout = layouts.shared(unit_space(X.shape[1]), decompositions)
+    data = Data(torch.from_numpy(X), torch.from_numpy(y)[None], torch.full((len(y),), 1e-4, dtype=torch.float64))
+    return condition(layout, Hyperparameters.default(layout), "matern52", data)
+
+
+def correlation(x: Array, peak: Array, members: tuple[int, ...]) -> float:
+    """Matern-5/2, the mean squared distance over the members at lengthscale 0.3, term by term."""
+    r = math.sqrt(5 * sum(((x[j] - peak[j]) / 0.3) ** 2 for j in members) / len(members))
+    return (1 + r + r * r / 3) * math.exp(-r)
+
+
+@given(seed=st.integers(0, 999), gain=st.floats(-1.0, 1.0))
+def test_stagnant_is_a_best_value_that_has_not_grown_lately(seed: int, gain: float) -> None:
+    """A gain within the window counts if it is large enough; of a design, or before two windows, nobody can tell."""
+    rng = np.random.default_rng(seed)
+    early, late = rng.uniform(-2, 1, WINDOW + int(rng.integers(5))), rng.uniform(-4, -3, WINDOW)
+    late[rng.integers(WINDOW)] = early.max() + gain
+    told = np.concatenate([early, late])
+    assert is_stagnant(told, WINDOW) is bool(late.max() - early.max() < LEAST_GAIN)
+    assert not is_stagnant(told[1 - 2 * WINDOW :], WINDOW)
+    assert not is_stagnant(told, WINDOW - 1)
+
+
+@given(seed=st.integers(0, 999))
+def test_basin_is_where_no_factor_has_changed_much(seed: int) -> None:
+    """By correlations written out pair by pair, averaged over two decompositions by their weights."""
+    rng = np.random.default_rng(seed)
+    X, peak = rng.random((40, 3)), rng.random(3)
+    decompositions = ((0, 1, 2),), ((0,), (1, 2))
+    weights = torch.tensor([0.25, 0.75], dtype=torch.float64)
+    expected = [
+        sum(
+            w * min(correlation(x, peak, members) for members in d)
+            for w, d in zip((0.25, 0.75), decompositions, strict=True)
+        )
+        for x in X
+    ]
+    found = in_basin(posterior_at(X, X.sum(1), *decompositions), weights, torch.from_numpy(X), torch.from_numpy(peak))
+    np.testing.assert_array_equal(found, np.array(expected) > BASIN)
+
+
+def test_points_on_the_peak_are_set_aside_as_abandoned() -> None:
+    """The others keep their order and their values; a point that was abandoned before stays so."""
+    rng = np.random.default_rng(0)
+    away, peak = rng.uniform(0.6, 1.0, (12, 2)), rng.uniform(0.0, 0.05, (8, 2))
+    X, y = np.concatenate([away, peak]), np.concatenate([rng.uniform(-1, 0, 12), rng.uniform(1, 2, 8)])
+    told = history(X, y)
+    rest = outside(told, posterior_at(X, y, ((0, 1),)), ONE)
+    assert rest is not None
+    np.testing.assert_array_equal(rest.X, away)
+    np.testing.assert_array_equal(rest.y, y[:12])
+    np.testing.assert_array_equal(rest.abandoned, peak)
+
+
+def test_goes_nowhere_without_anything_to_go_by() -> None:
+    """Where all but a few points are on the peak, nothing is set aside."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(0.9, 1.0, (LEAST - 1, 2)), rng.uniform(0.0, 0.05, (20, 2))])
+    y = -X.sum(1)
+    assert outside(history(X, y), posterior_at(X, y, ((0, 1),)), ONE) is None
+
+
+def test_a_long_history_is_cut_to_what_a_fresh_fit_can_bear() -> None:
+    """The best of the rest stays."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(0.7, 1.0, (400, 2)), rng.uniform(0.0, 0.05, (20, 2))])
+    y = -X.sum(1)
+    rest = outside(history(X, y), posterior_at(X, y, ((0, 1),)), ONE)
+    assert rest is not None
+    assert rest.n_obs == MOST
+    assert rest.y.max() == y[:400].max()
+
+
+def two_peaks(x: Array) -> float:
+    """A broad peak of 1 at 0.2, and a narrow one of 2 at 0.8, in both variables."""
+    broad = math.exp(-float(((x - 0.2) ** 2).sum()) / 0.02)
+    return broad + 2 * math.exp(-float(((x - 0.8) ** 2).sum()) / 0.02)
+
+
+@pytest.mark.parametrize("mode", ["infer", "none"])
+def test_finds_the_higher_peak_after_the_other_is_known(mode: str) -> None:
+    """A study that has evaluated one peak to its end is asked elsewhere, says so, and ends on the other."""
+    problem = unit_problem(2, decomposition={"mode": mode})
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.uniform(0.0, 0.6, (10, 2)), 0.2 + 1e-3 * rng.standard_normal((20, 2))])
+    told, state, basins = observe(X, two_peaks), None, []
+    for _ in range(40):
+        ask = propose(problem, told, state=state)
+        state = ask.state
+        basins.append(ask.diagnostics["admm"].get("elsewhere", 0))
+        [x] = ask.points
+        told.append(Observation(x, value=two_peaks(np.array([x["x0"], x["x1"]]))))
+    assert any(basins)
+    assert max(o.value or 0.0 for o in told) > 1.9
+
+
+def test_a_study_that_improves_stays_where_it_is() -> None:
+    """On a slope that goes on, no ask goes elsewhere."""
+    problem = unit_problem(3, decomposition={"mode": "none"})
+    X = np.linspace(0.1, 0.7, 24)[:, None] * np.ones(3)
+    told, state = observe(X, lambda x: float(x.sum())), None
+    for _ in range(4):
+        ask = propose(problem, told, state=state)
+        state = ask.state
+        assert "elsewhere" not in ask.diagnostics["admm"]
+        told.append(Observation(ask.points[0], value=sum(map(float, ask.points[0].values()))))
+
+
+def test_a_failed_fit_of_the_rest_leaves_the_point_found_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ask is answered by the model of all observations then, not at random."""
+    problem = unit_problem(2, decomposition={"mode": "none"})
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.uniform(0.4, 1.0, (10, 2)), 0.2 + 1e-4 * rng.standard_normal((20, 2))])
+    told = observe(X, two_peaks)
+
+    def failing_for_a_part(problem: Problem, space: Space, history: History, *more: Any) -> Model:
+        if len(history.abandoned):
+            raise NumericalError("not positive definite")
+        return build(problem, space, history, *more)
+
+    sizes = range(26, 30)  # a whole round of turns
+    state = {**(propose(problem, told).state or {}), "asks": WINDOW}
+    assert any("elsewhere" in propose(problem, told[:n], state=state).diagnostics["admm"] for n in sizes)
+    monkeypatch.setattr("core.ask.build", failing_for_a_part)
+    for n in sizes:
+        ask = propose(problem, told[:n], state=state)
+        assert ask.origins == ["dumbo"]
+        assert "elsewhere" not in ask.diagnostics["admm"]
