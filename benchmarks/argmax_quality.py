@@ -24,8 +24,9 @@ from benchmarks.readme import fill
 from core import acquisition, layout, posterior
 from core.evidence import Data
 from core.hyper import Hyperparameters
-from core.maximise import Region, maximise
+from core.maximise import maximise
 from core.problem import Problem
+from core.search import Region
 from core.space import Space
 
 RIVAL_STARTS = 64

@@ -1,4 +1,4 @@
-"""Fills the delimited sections of the README, so that no number in it is typed by hand."""
+"""Fills the delimited sections of the READMEs, so that no number in them is typed by hand."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
+OWN_README = Path(__file__).parent / "README.md"
 PLOTS = Path(__file__).parent / "plots"  # those that the README shows
 
 

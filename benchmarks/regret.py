@@ -24,7 +24,7 @@ from benchmarks.arena import records, tables
 from benchmarks.arena.pool import run_all
 from benchmarks.arena.run import Run, Task
 from benchmarks.arena.summary import Row, summarize
-from benchmarks.readme import PLOTS, fill
+from benchmarks.readme import OWN_README, PLOTS, fill
 from benchmarks.rivals import ALGORITHMS
 
 PROBLEM_SETS = {
@@ -58,7 +58,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     p.add_argument("--out", type=Path, default=Path("benchmark-results"), help="folder for records, tables and plots")
     p.add_argument("--redo", default="", help="algorithms to run again even if on record, by commas")
-    p.add_argument("--readme", action="store_true", help="put the table and two plots into the README")
+    p.add_argument(
+        "--readme",
+        nargs="?",
+        const="regret",
+        metavar="SECTION",
+        help="put the table and two plots into the README, or the table (of the first number of --at, if there is one) "
+        "into this section of benchmarks/README.md",
+    )
     p.add_argument("--report", action="store_true", help="run nothing, report what is on record")
     p.add_argument("--trees", type=Path, help="a CSV file of tree positions for rover instead of our own forest")
     p.add_argument("--url", help="where a service runs, for the algorithms that end in -http")
@@ -109,16 +116,20 @@ def report(runs: Sequence[Run], folder: Path, checkpoints: Sequence[int]) -> str
     return text
 
 
-def publish(runs: Sequence[Run], command: str) -> None:
-    """The README's table of all problems, and its two plots."""
+def publish(runs: Sequence[Run], section: str, at: int | None, command: str) -> None:
+    """The README's table of all problems with its two plots, or a table of the benchmarks' own README."""
+    table = tables.overview(summarize(runs, at))
+    if section != "regret":
+        fill(section, f"`{command}`:\n\n{table}", OWN_README)
+        return
     from benchmarks.arena.plots import save_all
 
     pictures = [p for p in SHOWN if any(run.problem == p for run in runs)]
-    save_all([run for run in runs if run.problem in pictures], PLOTS)
+    for problem in pictures:
+        save_all([run for run in runs if run.problem == problem], PLOTS)
     images = " ".join(f"![Regret on {p}](benchmarks/plots/{p}.png)" for p in pictures)
     seeds = len({run.seed for run in runs})
     made = ", ".join(f"{name} {version}" for name, version in environment().items())
-    table = tables.overview(summarize(runs, None))
     fill("regret", f"`{command}`, {seeds} seeds:\n\n{table}\n\n{images}\n\nMade with {made}.")
 
 
@@ -167,7 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if runs:
         print(report(runs, options.out, checkpoints))
         if options.readme:
-            publish(runs, f"python -m benchmarks.regret {' '.join(arguments or sys.argv[1:])}")
+            command = f"python -m benchmarks.regret {' '.join(arguments or sys.argv[1:])}"
+            publish(runs, options.readme, checkpoints[0] if checkpoints else None, command)
     for task, trace in failures:
         print(f"\nfailed: {task.problem}, {task.algorithm}, seed {task.seed}\n{trace}", file=sys.stderr)
     return 1 if failures else 0

@@ -60,16 +60,23 @@ def _emphasized(row: Row) -> str:
     return f"<u>{text}</u>" if row.among_the_best_blind else text
 
 
+def _cell(row: Row, most_seeds: int) -> str:
+    """With the number of seeds, where it is less than that of others."""
+    seeds = len(row.regrets)
+    return _emphasized(row) if seeds == most_seeds else f"{_emphasized(row)} ({seeds} seed{'s' * (seeds > 1)})"
+
+
 def overview(rows: Sequence[Row]) -> str:
     """Algorithms by problems, in the order of their mean rank."""
     columns = list(dict.fromkeys((row.problem, row.at) for row in rows))
     cells = {(row.algorithm, row.problem): row for row in rows}
+    most = {p: max(len(row.regrets) for row in rows if row.problem == p) for p, _ in columns}
     lines = [
         "| algorithm | " + " | ".join(f"{problem} ({at})" for problem, at in columns) + " | mean rank |",
         "|---|" + "---:|" * (len(columns) + 1),
     ]
     for name, rank in mean_ranks(rows).items():
-        row = [_emphasized(cells[name, p]) if (name, p) in cells else "" for p, _ in columns]
+        row = [_cell(cells[name, p], most[p]) if (name, p) in cells else "" for p, _ in columns]
         lines.append(f"| {ALGORITHMS[name].label} | " + " | ".join(row) + f" | {rank:.1f} |")
     for i, label in enumerate(("DuMBO in the paper", "ADD-DuMBO in the paper")):
         stated = [PAPER_DUMBO.get(p.removesuffix("-shifted"), (None, None))[i] for p, _ in columns]

@@ -42,6 +42,20 @@ def test_arena_runs_records_resumes_and_reports(tmp_path: Path, capsys: pytest.C
     assert {row["at"] for row in json.loads((tmp_path / "summary.json").read_text())} == {2, 4}
 
 
+def test_tables_go_into_the_readmes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of a section of the benchmarks' README is that of the first checkpoint; the text around it stays."""
+    page = tmp_path / "README.md"
+    page.write_text("before\n<!-- begin families -->\nstale\n<!-- end families -->\nafter\n")
+    monkeypatch.setattr(regret, "OWN_README", page)
+    arguments = ["--problems", "camel", "--algorithms", "random", "--seeds", "1", "--budget", "3", "--jobs", "1"]
+    assert regret.main([*arguments, "--at", "2", "--out", str(tmp_path), "--readme", "families"]) == 0
+    text = page.read_text()
+    assert text.startswith("before\n<!-- begin families -->\n`python -m benchmarks.regret --problems camel")
+    assert "| algorithm | camel (2) | mean rank |" in text
+    assert "stale" not in text
+    assert text.endswith("<!-- end families -->\nafter\n")
+
+
 def test_a_failing_run_is_told_and_the_others_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An algorithm that cannot run makes the exit status 1 and leaves the other runs on record."""
     nowhere = "http://127.0.0.1:9"

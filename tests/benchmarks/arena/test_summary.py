@@ -62,6 +62,14 @@ def test_blind_algorithms_are_compared_with_the_best_blind_one() -> None:
     assert "| *DuMBO in the paper* | 0.00600 |" in text
 
 
+def test_fewer_seeds_than_others_are_said() -> None:
+    """A cell says how many runs it stands for where other algorithms have more."""
+    text = tables.overview(summarize(runs_of("random", [1, 2, 3]) + runs_of("sobol", [4]) + runs_of("dumbo", [0, 2])))
+    assert "| 2.00 ± 0.577 |" in text
+    assert "| 4.00 ± - (1 seed) |" in text
+    assert "1.00 ± 1.00**</u> (2 seeds) |" in text
+
+
 def test_short_runs_do_not_enter_a_late_checkpoint() -> None:
     """At an evaluation that a run never reached it says nothing."""
     assert summarize(runs_of("random", [1, 2]), at=4) == []

@@ -11,6 +11,7 @@ import pytest
 from benchmarks import ask_speed, problems
 from benchmarks.speed.histories import PROBLEMS, points
 from benchmarks.speed.measure import Measurement, measure
+from benchmarks.speed.memory import peak_bytes
 from benchmarks.speed.reaches import GIB, reaches
 from benchmarks.speed.reference import measure_reference
 
@@ -64,6 +65,12 @@ def test_marks_are_passed_missed_or_not_measured() -> None:
     assert [mark.passed for mark in marks] == [True, True, False, False, True, None, False]
     assert marks[3].line() == "MISS  known / inferred (Powell-24, t = 100): 0.6 x (at most 0.5 x)"
     assert [mark.passed for mark in reaches([], None)] == [None] * 7
+
+
+def test_peak_memory_is_that_of_the_ask_alone() -> None:
+    """What the process that measures holds itself is not counted."""
+    held = np.ones(2**30, dtype=np.uint8)
+    assert 2**27 < peak_bytes("camel", 6) < len(held)
 
 
 FAKE_REFERENCE = """
