@@ -163,6 +163,7 @@ class _Ask:
     fixed: dict[str, Value]
     taken: _Taken
     rng: np.random.Generator
+    basins: int = 0  # set aside, to look for another optimum
 
 
 def _by_model(ask: _Ask, waiting: list[Point], points: list[Point], origins: list[str], count: int) -> Proposal:
@@ -211,8 +212,7 @@ def _search(
     posterior = _extended(ask, model.posterior, awaited)
     searches = []
     probe = released(ask.history, region.free.numpy() & space.is_continuous, model.state.asks, ask.rng)
-    outputs = model.transforms[0].forward(torch.from_numpy(ask.history.y)).numpy()
-    stuck = model.kind != "separate" and is_stagnant(outputs, ask.state.asks)  # factor values are judged part by part
+    stuck = _is_stuck(ask, model)
     while len(points) < count:
         bold = (ask.history.n_obs + len(awaited)) // 2 % 2 == 1  # two by two: the chains' turns go one by one
         found, beta = _maximise(ask, model, posterior, region, awaited, bold=bold, stuck=stuck)
@@ -232,6 +232,12 @@ def _search(
             posterior = posterior.extended(torch.from_numpy(x)[None])
             awaited = torch.cat([awaited, torch.from_numpy(x)[None]])
     return searches
+
+
+def _is_stuck(ask: _Ask, model: Model) -> bool:
+    """Whether the best value no longer grows. Where factor values are told, they are judged part by part."""
+    z = model.transforms[0].forward(torch.from_numpy(ask.history.y)).numpy()
+    return model.kind != "separate" and is_stagnant(z, ask.state.asks, ask.basins)
 
 
 def _maximise(
@@ -292,15 +298,15 @@ def _maximise_elsewhere(
     if rest is None or ask.budget.until(0.4)():
         return None
     budget = ask.budget.with_fits_of(FIT_EVALUATIONS)
-    ask = replace(ask, history=rest, state=State(asks=ask.state.asks), budget=budget)
+    ask = replace(ask, history=rest, state=State(asks=ask.state.asks), budget=budget, basins=ask.basins + 1)
     try:
         model = build(ask.problem, ask.space, rest, ask.state, ask.rng, budget)
         posterior = _extended(ask, model.posterior, awaited)
-        found, beta = _maximise(ask, model, posterior, _region(ask), awaited, bold=True, stuck=False)
+        stuck = _is_stuck(ask, model)
+        found, beta = _maximise(ask, model, posterior, _region(ask), awaited, bold=True, stuck=stuck)
     except NumericalError:
         return None  # what was found here is still an answer
-    basins = 1 + found.diagnostics.get("elsewhere", 0)
-    return replace(found, diagnostics={**found.diagnostics, "elsewhere": basins}), beta
+    return replace(found, diagnostics={"elsewhere": ask.basins, **found.diagnostics}), beta
 
 
 def _with_probe(space: Space, region: Region, found: Maximum, x: Array, column: int) -> Maximum:

@@ -4,8 +4,9 @@ Near its best point a search always sees some improvement left, and where it see
 would evaluate one optimum to its last digit for the rest of the budget. So once the best value no longer grows, every
 other ask goes elsewhere: the observations in the basin of the best point are set aside, and the ask is made from the
 others alone. They are standardised, fitted and sampled afresh, because a fit to many points on one peak says that
-everything away from it is flat. Where those have come to their end, too, the next basin is set aside as well.
-Nothing is remembered from ask to ask: the history says it all.
+everything away from it is flat; the points set aside count as poor, or those on the way there would lead back. Where
+the others have come to their end, too, the next basin is set aside as well. Nothing is remembered from ask to ask: the
+history says it all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from core.fit import subset
@@ -25,45 +25,51 @@ from core.space import Array
 
 WINDOW = 10  # observations within which the best value must grow ...
 LEAST_GAIN = 1e-2  # ... by so much, of the outputs' standard deviation
-BASIN = 0.2  # correlation with the best point, in the factor that differs most
+BASIN = (0.2, 0.5, 0.8)  # correlation with the best point; the larger ones where so smooth a model sees one basin only
 LEAST = 5  # observations outside, to begin with
 MOST = 150  # of them, and of those set aside: a fit from nothing should cost little more than an ask
 FIT_EVALUATIONS = 12  # for the same reason
 WIDEST = 128  # parameters, likewise
 
 
-def is_stagnant(z: Array, asks: int) -> bool:
+def is_stagnant(z: Array, asks: int, basins: int = 0) -> bool:
     """Whether the best of these standardised outputs, in the order they were told, has all but stopped growing.
 
     Before so many asks of the model they are those of a design, or were told from elsewhere, and say nothing of it.
+    The more `basins` were set aside before, the more patience: less is known of what is left, and it is asked less often.
     """
-    enough = asks >= WINDOW and len(z) >= 2 * WINDOW
-    return enough and float(z[-WINDOW:].max() - z[:-WINDOW].max()) < LEAST_GAIN
+    window = WINDOW * 2**basins
+    enough = asks >= window and len(z) >= 2 * window
+    return enough and float(z[-window:].max() - z[:-window].max()) < LEAST_GAIN
 
 
 def outside(history: History, posterior: FactorPosterior, weights: Tensor) -> History | None:
     """The history without the basin of its best point; None where that leaves too little to go by.
 
-    `weights` (k) are those of the posterior's models. The points set aside count as abandoned: known, not to be
-    proposed again, and of no value.
+    `weights` (k) are those of the posterior's models. The points set aside count as failed: to be kept away from.
     """
     if history.X.shape[1] > WIDEST:
         return None
     X = torch.from_numpy(history.X)
     best = int((weights @ posterior.total(X)[0]).argmax())
-    near = in_basin(posterior, weights, X, X[best])
-    if (~near).sum() < LEAST:
+    similar = alike(posterior, weights, X, X[best])
+    level = next((level for level in BASIN if (similar <= level).sum() >= LEAST), None)
+    if level is None:
         return None
+    near = similar > level
     rest, peak = history.take(np.flatnonzero(~near)), history.take(np.flatnonzero(near))
     rest, peak = rest.take(subset(rest.y, MOST)), peak.take(subset(peak.y, MOST))
-    return replace(rest, abandoned=np.concatenate([history.abandoned, peak.X]))
+    return replace(rest, failed=np.concatenate([history.failed, peak.X]))
 
 
-def in_basin(posterior: FactorPosterior, weights: Tensor, X: Tensor, peak: Tensor) -> NDArray[np.bool_]:
-    """t: which rows of X (t x n_columns) are like the peak (n_columns) in every factor, by the models' average."""
+def alike(posterior: FactorPosterior, weights: Tensor, X: Tensor, peak: Tensor) -> Array:
+    """t: the rows' (t x n_columns) prior correlation with the peak (n_columns) in the factor that differs most.
+
+    The average over the models, by their weights.
+    """
     layout = posterior.layout
     z, at = (layout.gather(x - 0.5) * posterior.inverse_lengthscales for x in (X, peak[None]))
-    alike = covariance(posterior.kernel, squared_distances(z, at))[..., 0]  # n x t: prior correlations
-    least = alike.new_ones(layout.n_models, len(X))
-    least = least.scatter_reduce(0, layout.owner[:, None].expand_as(alike), alike, "amin")  # k x t
-    return (weights @ least > BASIN).numpy()
+    by_factor = covariance(posterior.kernel, squared_distances(z, at))[..., 0]  # n x t
+    least = by_factor.new_ones(layout.n_models, len(X))
+    least = least.scatter_reduce(0, layout.owner[:, None].expand_as(by_factor), by_factor, "amin")  # k x t
+    return (weights @ least).numpy()

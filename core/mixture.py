@@ -10,14 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
 from core import layout as layouts
 from core import partition
 from core.blocks import Evidence, Target
 from core.budget import Budget
+from core.evidence import Data
+from core.fit import subset
 from core.graph import Factors
 from core.history import History
 from core.layout import Layout
+from core.pairs import Pairs
 from core.problem import Problem
 from core.sampler import Visited, resample, run_chain
 from core.space import Space
@@ -28,6 +32,8 @@ from core.sums import FittedSum, fit_sum, sum_data
 # one variable to the width of one of hundreds would cost more than that model is worth.
 WIDEST = 128
 NARROW = 32
+SCREENED_FROM = 60  # observations, of which half ...
+MOST_SCREENING = 100  # ... and no more than so many look at a proposal first
 
 
 Weighed = list[tuple[Visited, float]]  # decompositions with their weights
@@ -111,18 +117,34 @@ def _walk(
     """Run the chains on from where they stood: what they visited, where they ended, and how often they moved."""
     steps = -(-problem.algorithm.proposals // len(starts))
     data = sum_data(fitted.seen, fitted.transform)
+    some = _some(data)
+    pairs = Pairs(some.X) if some else None
     visited: list[Visited] = []
     ends, accepted = [], 0
     with budget.phase("sample", 0.6) as expired:
         for c, (start, hyper) in enumerate(zip(starts, fitted.hypers[: len(starts)], strict=True)):
-            target = Target(Evidence(space, hyper, problem.algorithm.kernel, data, fitted.pairs), hyper.log_prior())
+            kernel = problem.algorithm.kernel
             chain = run_chain(
-                target, start, steps, rng, max_factor_size=problem.decomposition.max_factor_size, expired=expired
+                Target(Evidence(space, hyper, kernel, data, fitted.pairs), hyper.log_prior()),
+                start,
+                steps,
+                rng,
+                screen=Target(Evidence(space, hyper, kernel, some, pairs)) if some else None,
+                max_factor_size=problem.decomposition.max_factor_size,
+                expired=expired,
             )
             visited += [replace(v, chain=c) for v in chain.visited]
             ends.append(chain.last.partition)
             accepted += chain.accepted
     return visited, tuple(ends), accepted / len(visited)
+
+
+def _some(data: Data) -> Data | None:
+    """Observations enough to see that a decomposition is poor; None where so few would save no time."""
+    if data.n_obs < SCREENED_FROM:
+        return None
+    rows = torch.from_numpy(subset(data.Y[0].numpy(), min(data.n_obs // 2, MOST_SCREENING)))
+    return Data(data.X[rows], data.Y[:, rows], data.given_noise[rows])
 
 
 def _weighed(visited: list[Visited], problem: Problem, rng: np.random.Generator) -> Weighed:

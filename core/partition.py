@@ -79,7 +79,6 @@ def _log_stirling(d: int) -> Array:
     return row
 
 
-@lru_cache(maxsize=4096)  # a chain asks again and again about where it stands
 def kinds(partition: Partition) -> tuple[str, ...]:
     """The kinds of move that are possible from here."""
     n, d = len(partition), sum(map(len, partition))
@@ -88,48 +87,52 @@ def kinds(partition: Partition) -> tuple[str, ...]:
     return ("shift", *("merge",) * (n > 1), *("split",) * (n < d))
 
 
-@lru_cache(maxsize=4096)
-def _n_large(partition: Partition) -> int:
-    """Blocks that can be split."""
-    return sum(len(block) > 1 for block in partition)
-
-
 def draw(partition: Partition, rng: np.random.Generator) -> Partition:
     """A neighbouring partition, drawn as the module says."""
-    kind = kinds(partition)[int(rng.integers(len(kinds(partition))))]
+    possible = kinds(partition)
+    kind = possible[_pick(len(possible), rng)]
     blocks = list(partition)
     if kind == "merge":
-        a, b = int(rng.integers(len(blocks))), int(rng.integers(len(blocks) - 1))
-        b += b >= a
-        merged = blocks[a] + blocks[b]
-        return canonical([block for i, block in enumerate(blocks) if i not in (a, b)] + [merged])
+        a = blocks.pop(_pick(len(blocks), rng))
+        b = blocks.pop(_pick(len(blocks), rng))
+        return _joined(blocks, a + b)
     if kind == "split":
         large = [i for i, block in enumerate(blocks) if len(block) > 1]
-        chosen = blocks.pop(large[int(rng.integers(len(large)))])
-        return canonical([*blocks, *_bipartition(chosen, rng)])
+        chosen = blocks.pop(large[_pick(len(large), rng)])
+        return _joined(blocks, *_bipartition(chosen, rng))
     return _shift(blocks, rng)
+
+
+def _pick(n: int, rng: np.random.Generator) -> int:
+    """0 ... n - 1, uniformly, in a sixth of the time of `rng.integers`."""
+    return int(n * rng.random())
+
+
+def _joined(blocks: list[tuple[int, ...]], *new: tuple[int, ...]) -> Partition:
+    """As `canonical`, where only the new blocks need sorting."""
+    blocks += [tuple(sorted(block)) for block in new if block]
+    blocks.sort()
+    return tuple(blocks)
 
 
 def _bipartition(block: tuple[int, ...], rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Uniform among the 2^(m-1) - 1 ways to cut a block in two: the first variable's side, and a non-empty rest."""
     while True:
-        away = rng.random(len(block) - 1) < 0.5
-        if away.any():
-            rest = tuple(v for v, leaves in zip(block[1:], away, strict=True) if leaves)
-            return tuple(v for v in block if v not in rest), rest
+        sides: tuple[list[int], list[int]] = ([block[0]], [])
+        for v, u in zip(block[1:], rng.random(len(block) - 1).tolist(), strict=True):
+            sides[u < 0.5].append(v)
+        if sides[1]:
+            return tuple(sides[0]), tuple(sides[1])
 
 
 def _shift(blocks: list[tuple[int, ...]], rng: np.random.Generator) -> Partition:
     variables = [v for block in blocks for v in block]
-    v = variables[int(rng.integers(len(variables)))]
-    home = next(i for i, block in enumerate(blocks) if v in block)
-    left = tuple(u for u in blocks[home] if u != v)
-    others = [block for i, block in enumerate(blocks) if i != home]
-    place = int(rng.integers(_places(len(left) > 0, len(others))))
-    if place == len(others):
-        return canonical([*others, left, (v,)])
-    others[place] = (*others[place], v)
-    return canonical([*others, left])
+    v = variables[_pick(len(variables), rng)]
+    left = tuple(u for u in blocks.pop(next(i for i, block in enumerate(blocks) if v in block)) if u != v)
+    place = _pick(_places(len(left) > 0, len(blocks)), rng)
+    if place == len(blocks):
+        return _joined(blocks, left, (v,))
+    return _joined(blocks, left, (*blocks.pop(place), v))
 
 
 def _places(has_company: bool, n_others: int) -> int:
@@ -139,12 +142,23 @@ def _places(has_company: bool, n_others: int) -> int:
 
 def log_probability(a: Partition, b: Partition) -> float:
     """log q(b | a): the chance that `draw` turns a into b, over every kind that does; -inf if none."""
-    gone, come = sorted(set(a) - set(b)), sorted(set(b) - set(a))
+    return _log_probability(a, list(set(a) - set(b)), list(set(b) - set(a)))
+
+
+def log_ratio(a: Partition, b: Partition) -> float:
+    """log q(a | b) - log q(b | a): what Hastings' correction adds for a step from a to b."""
+    gone, come = list(set(a) - set(b)), list(set(b) - set(a))
+    return _log_probability(b, come, gone) - _log_probability(a, gone, come)
+
+
+def _log_probability(a: Partition, gone: list[tuple[int, ...]], come: list[tuple[int, ...]]) -> float:
+    """Given the blocks that go from a, and those that come."""
     by_kind = []
     if len(gone) == 2 and len(come) == 1:
         by_kind.append(-math.log(math.comb(len(a), 2)))
     if len(gone) == 1 and len(come) == 2:
-        by_kind.append(-math.log(_n_large(a)) - math.log(2 ** (len(gone[0]) - 1) - 1))
+        n_large = sum(len(block) > 1 for block in a)
+        by_kind.append(-math.log(n_large) - math.log(2 ** (len(gone[0]) - 1) - 1))
     if shift := _shift_probability(a, gone, come):
         by_kind.append(math.log(shift))
     if not by_kind:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import NumericalError, Observation, Problem, propose
 from core import layout as layouts
-from core.elsewhere import BASIN, LEAST, LEAST_GAIN, MOST, WINDOW, in_basin, is_stagnant, outside
+from core.elsewhere import LEAST, LEAST_GAIN, MOST, WINDOW, alike, is_stagnant, outside
 from core.evidence import Data
 from core.history import History
 from core.hyper import Hyperparameters
@@ -49,10 +49,11 @@ def test_stagnant_is_a_best_value_that_has_not_grown_lately(seed: int, gain: flo
     assert is_stagnant(told, WINDOW) is bool(late.max() - early.max() < LEAST_GAIN)
     assert not is_stagnant(told[1 - 2 * WINDOW :], WINDOW)
     assert not is_stagnant(told, WINDOW - 1)
+    assert not is_stagnant(told, 2 * WINDOW, basins=1)
 
 
 @given(seed=st.integers(0, 999))
-def test_basin_is_where_no_factor_has_changed_much(seed: int) -> None:
+def test_alike_is_where_no_factor_has_changed_much(seed: int) -> None:
     """By correlations written out pair by pair, averaged over two decompositions by their weights."""
     rng = np.random.default_rng(seed)
     X, peak = rng.random((40, 3)), rng.random(3)
@@ -65,12 +66,12 @@ def test_basin_is_where_no_factor_has_changed_much(seed: int) -> None:
         )
         for x in X
     ]
-    found = in_basin(posterior_at(X, X.sum(1), *decompositions), weights, torch.from_numpy(X), torch.from_numpy(peak))
-    np.testing.assert_array_equal(found, np.array(expected) > BASIN)
+    found = alike(posterior_at(X, X.sum(1), *decompositions), weights, torch.from_numpy(X), torch.from_numpy(peak))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_points_on_the_peak_are_set_aside_as_abandoned() -> None:
-    """The others keep their order and their values; a point that was abandoned before stays so."""
+def test_points_on_the_peak_are_set_aside_as_failed() -> None:
+    """The others keep their order and their values."""
     rng = np.random.default_rng(0)
     away, peak = rng.uniform(0.6, 1.0, (12, 2)), rng.uniform(0.0, 0.05, (8, 2))
     X, y = np.concatenate([away, peak]), np.concatenate([rng.uniform(-1, 0, 12), rng.uniform(1, 2, 8)])
@@ -79,7 +80,21 @@ def test_points_on_the_peak_are_set_aside_as_abandoned() -> None:
     assert rest is not None
     np.testing.assert_array_equal(rest.X, away)
     np.testing.assert_array_equal(rest.y, y[:12])
-    np.testing.assert_array_equal(rest.abandoned, peak)
+    np.testing.assert_array_equal(rest.failed, peak)
+
+
+def test_where_all_is_alike_only_what_is_most_alike_is_set_aside() -> None:
+    """A smooth model takes everything for one basin; then its nearer part is, as long as enough is left."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(0.18, 0.22, (12, 2)), rng.uniform(0.0, 0.05, (8, 2))])
+    y = -X.sum(1)
+    posterior = posterior_at(X, y, ((0, 1),))
+    similar = alike(posterior, ONE, torch.from_numpy(X), torch.from_numpy(X[int(y.argmax())]))
+    assert similar.min() > 0.5
+    rest = outside(history(X, y), posterior, ONE)
+    assert rest is not None
+    np.testing.assert_array_equal(rest.X, X[similar <= 0.8])
+    np.testing.assert_array_equal(rest.failed, X[similar > 0.8])
 
 
 def test_goes_nowhere_without_anything_to_go_by() -> None:
@@ -144,7 +159,7 @@ def test_a_failed_fit_of_the_rest_leaves_the_point_found_here(monkeypatch: pytes
     told = observe(X, two_peaks)
 
     def failing_for_a_part(problem: Problem, space: Space, history: History, *more: Any) -> Model:
-        if len(history.abandoned):
+        if len(history.failed):
             raise NumericalError("not positive definite")
         return build(problem, space, history, *more)
 
