@@ -36,7 +36,7 @@ def is_stagnant(z: Array, asks: int, basins: int = 0) -> bool:
     """Whether the best of these standardised outputs, in the order they were told, has all but stopped growing.
 
     Before so many asks of the model they are those of a design, or were told from elsewhere, and say nothing of it.
-    The more `basins` were set aside before, the more patience: less is known of what is left, and it is asked less often.
+    The more `basins` were set aside before, the more patience: what is left is known less, and asked less often.
     """
     window = WINDOW * 2**basins
     enough = asks >= window and len(z) >= 2 * window

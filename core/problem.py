@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from operator import ge, le
 from typing import Any, Literal, TypeAlias, get_args
 
 from core.errors import Fault, InvalidObservation, InvalidPoint, InvalidProblem
@@ -245,10 +246,12 @@ class Problem:
         return set(self.names)
 
     @cached_property
-    def _float_bounds(self) -> list[tuple[float, float]] | None:
-        """The ranges, where all parameters are floats."""
+    def _float_bounds(self) -> tuple[list[float], list[float]] | None:
+        """Both ends of the ranges, where all parameters are floats."""
         bounds = [p.bounds for p in self.parameters if p.type == "float" and p.bounds is not None]
-        return bounds if len(bounds) == len(self.parameters) else None
+        if len(bounds) < len(self.parameters):
+            return None
+        return [low for low, _ in bounds], [high for _, high in bounds]
 
     @property
     def sign(self) -> float:
@@ -301,11 +304,10 @@ class Problem:
         """The point, if it is nothing but floats in their ranges: nearly always so, and a history has thousands."""
         if len(point) != len(self.parameters) or self._float_bounds is None:
             return None
-        values = [point.get(name) for name in self.names]
-        if all(
-            type(v) is float and low <= v <= high for v, (low, high) in zip(values, self._float_bounds, strict=True)
-        ):
-            return dict(zip(self.names, values, strict=True))  # type: ignore[arg-type]
+        values: list[Any] = [point.get(name) for name in self.names]
+        low, high = self._float_bounds
+        if set(map(type, values)) == {float} and all(map(le, low, values)) and all(map(ge, high, values)):
+            return dict(zip(self.names, values, strict=True))
         return None
 
     def check_values(

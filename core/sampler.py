@@ -11,7 +11,6 @@ that the chain still samples exactly that.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -58,7 +58,9 @@ def test_a_screen_changes_how_a_chain_walks_and_not_what_it_samples(spread: floa
         judged.append(new)
         return TABLE[new], TABLE[new]
 
-    chain = run_chain(target, full(4), 24_000, np.random.default_rng(13), screen=lambda new, _: (wrong[new], wrong[new]))
+    chain = run_chain(
+        target, full(4), 24_000, np.random.default_rng(13), screen=lambda new, _: (wrong[new], wrong[new])
+    )
     assert visits_match(ALL, chain.visited[200:], thin=12) > 1e-3
     assert len(judged) < 24_000
 
