@@ -14,7 +14,7 @@ from torch import Tensor
 
 from core import acquisition
 from core.budget import Budget
-from core.elsewhere import FIT_EVALUATIONS, is_stagnant, outside
+from core.elsewhere import FIT_EVALUATIONS, impatience, outside
 from core.errors import CoreError, NumericalError, SpaceExhausted
 from core.history import History, read
 from core.improvement import KAPPAS, Improvement, best_by_component, is_negligible
@@ -212,10 +212,10 @@ def _search(
     posterior = _extended(ask, model.posterior, awaited)
     searches = []
     probe = released(ask.history, region.free.numpy() & space.is_continuous, model.state.asks, ask.rng)
-    stuck = _is_stuck(ask, model)
+    restless = _impatience(ask, model)
     while len(points) < count:
         bold = (ask.history.n_obs + len(awaited)) // 2 % 2 == 1  # two by two: the chains' turns go one by one
-        found, beta = _maximise(ask, model, posterior, region, awaited, bold=bold, stuck=stuck)
+        found, beta = _maximise(ask, model, posterior, region, awaited, bold=bold, restless=restless)
         if probe is not None:
             found, probe = _with_probe(space, region, found, *probe), None
         point, x = _first_new(space, found.x.numpy(), ask.taken, awaited.numpy())
@@ -234,10 +234,11 @@ def _search(
     return searches
 
 
-def _is_stuck(ask: _Ask, model: Model) -> bool:
-    """Whether the best value no longer grows. Where factor values are told, they are judged part by part."""
-    z = model.transforms[0].forward(torch.from_numpy(ask.history.y)).numpy()
-    return model.kind != "separate" and is_stagnant(z, ask.state.asks, ask.basins)
+def _impatience(ask: _Ask, model: Model) -> float:
+    """From 1 on the best value no longer grows. Where factor values are told, they are judged part by part."""
+    if model.kind == "separate":
+        return 0.0
+    return impatience(model.transforms[0].forward(torch.from_numpy(ask.history.y)).numpy(), ask.state.asks, ask.basins)
 
 
 def _maximise(
@@ -248,13 +249,13 @@ def _maximise(
     awaited: Tensor,
     *,
     bold: bool,
-    stuck: bool,
+    restless: float,
 ) -> tuple[Maximum, float | list[float]]:
     """Maximise phi with the study's exploration weight, or with the one that promises the largest improvement.
 
     `awaited` are the points being evaluated: to improve is to improve on what is hoped of them, too. A `bold` ask goes
-    elsewhere if little is to be gained here, or if it is `stuck`. Gives what was found and beta, one for each component
-    where those were judged by themselves.
+    elsewhere if little is to be gained here, or if it is `restless` (from 1 on). Gives what was found and beta, one for
+    each component where those were judged by themselves.
     """
     chosen, space = ask.problem.algorithm.beta, ask.space
     n_seen = ask.history.n_obs + len(awaited)
@@ -278,8 +279,10 @@ def _maximise(
     promise = judge.value(best)
     winner = int(promise.argmax())
     spent = is_negligible(promise)
-    if bold and (spent or stuck) and (other := _maximise_elsewhere(ask, model, posterior, awaited)) is not None:
-        return other
+    if bold and (spent or restless >= 1.0):
+        other = _maximise_elsewhere(ask, model, posterior, awaited, restless)
+        if other is not None:
+            return other
     if bold and spent:
         winner = len(kappas) - 1
     else:
@@ -291,10 +294,10 @@ def _maximise(
 
 
 def _maximise_elsewhere(
-    ask: _Ask, model: Model, posterior: FactorPosterior, awaited: Tensor
+    ask: _Ask, model: Model, posterior: FactorPosterior, awaited: Tensor, restless: float
 ) -> tuple[Maximum, float | list[float]] | None:
     """As `_maximise`, outside the basin of the best point; None where there is nothing to go by, or no time."""
-    rest = outside(ask.history, posterior, model.model_weights())
+    rest = outside(ask.history, posterior, model.model_weights(), restless)
     if rest is None or ask.budget.until(0.4)():
         return None
     budget = ask.budget.with_fits_of(FIT_EVALUATIONS)
@@ -302,8 +305,8 @@ def _maximise_elsewhere(
     try:
         model = build(ask.problem, ask.space, rest, ask.state, ask.rng, budget)
         posterior = _extended(ask, model.posterior, awaited)
-        stuck = _is_stuck(ask, model)
-        found, beta = _maximise(ask, model, posterior, _region(ask), awaited, bold=True, stuck=stuck)
+        restless = _impatience(ask, model)
+        found, beta = _maximise(ask, model, posterior, _region(ask), awaited, bold=True, restless=restless)
     except NumericalError:
         return None  # what was found here is still an answer
     return replace(found, diagnostics={"elsewhere": ask.basins, **found.diagnostics}), beta

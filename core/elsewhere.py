@@ -23,27 +23,33 @@ from core.kernels import covariance, squared_distances
 from core.posterior import FactorPosterior
 from core.space import Array
 
-WINDOW = 10  # observations within which the best value must grow ...
+PATIENCE = 10  # observations within which the best value must grow ...
 LEAST_GAIN = 1e-2  # ... by so much, of the outputs' standard deviation
-BASIN = (0.2, 0.5, 0.8)  # correlation with the best point; the larger ones where so smooth a model sees one basin only
+# The basin: how much correlated with the best point, and how many times the patience before that is taken for one. So
+# smooth a model that it correlates everything is mostly right to see one basin only, but not for ever.
+BASIN = {0.2: 1, 0.5: 2, 0.8: 4}
 LEAST = 5  # observations outside, to begin with
 MOST = 150  # of them, and of those set aside: a fit from nothing should cost little more than an ask
 FIT_EVALUATIONS = 12  # for the same reason
 WIDEST = 128  # parameters, likewise
 
 
-def is_stagnant(z: Array, asks: int, basins: int = 0) -> bool:
-    """Whether the best of these standardised outputs, in the order they were told, has all but stopped growing.
+def standstill(z: Array) -> int:
+    """For how many of these standardised outputs, in the order they were told, the best has all but stopped growing."""
+    return len(z) - 1 - int((z > z.max() - LEAST_GAIN).argmax())
 
-    Before so many asks of the model they are those of a design, or were told from elsewhere, and say nothing of it.
-    The more `basins` were set aside before, the more patience: what is left is known less, and asked less often.
+
+def impatience(z: Array, asks: int, basins: int = 0) -> float:
+    """How many times the patience is at an end; below 1 the search goes on.
+
+    Asks of the model count, at most: what is of a design, or was told from elsewhere, says nothing of it; nor does the
+    first half of all. The more `basins` were set aside before, the more patience: what is left is known less, and asked
+    less often.
     """
-    window = WINDOW * 2**basins
-    enough = asks >= window and len(z) >= 2 * window
-    return enough and float(z[-window:].max() - z[:-window].max()) < LEAST_GAIN
+    return min(standstill(z), asks, len(z) // 2) / (PATIENCE * 2**basins)
 
 
-def outside(history: History, posterior: FactorPosterior, weights: Tensor) -> History | None:
+def outside(history: History, posterior: FactorPosterior, weights: Tensor, impatience: float = 1.0) -> History | None:
     """The history without the basin of its best point; None where that leaves too little to go by.
 
     `weights` (k) are those of the posterior's models. The points set aside count as failed: to be kept away from.
@@ -53,11 +59,11 @@ def outside(history: History, posterior: FactorPosterior, weights: Tensor) -> Hi
     X = torch.from_numpy(history.X)
     best = int((weights @ posterior.total(X)[0]).argmax())
     similar = alike(posterior, weights, X, X[best])
-    level = next((level for level in BASIN if (similar <= level).sum() >= LEAST), None)
+    levels = (level for level, needed in BASIN.items() if needed <= max(1.0, impatience))
+    level = next((level for level in levels if (similar <= level).sum() >= LEAST), None)
     if level is None:
         return None
-    near = similar > level
-    rest, peak = history.take(np.flatnonzero(~near)), history.take(np.flatnonzero(near))
+    rest, peak = history.take(np.flatnonzero(similar <= level)), history.take(np.flatnonzero(similar > level))
     rest, peak = rest.take(subset(rest.y, MOST)), peak.take(subset(peak.y, MOST))
     return replace(rest, failed=np.concatenate([history.failed, peak.X]))
 

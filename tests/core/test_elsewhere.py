@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import NumericalError, Observation, Problem, propose
 from core import layout as layouts
-from core.elsewhere import LEAST, LEAST_GAIN, MOST, WINDOW, alike, is_stagnant, outside
+from core.elsewhere import LEAST, LEAST_GAIN, MOST, PATIENCE, alike, impatience, outside, standstill
 from core.evidence import Data
 from core.history import History
 from core.hyper import Hyperparameters
@@ -39,17 +39,23 @@ def correlation(x: Array, peak: Array, members: tuple[int, ...]) -> float:
     return (1 + r + r * r / 3) * math.exp(-r)
 
 
-@given(seed=st.integers(0, 999), gain=st.floats(-1.0, 1.0))
-def test_stagnant_is_a_best_value_that_has_not_grown_lately(seed: int, gain: float) -> None:
-    """A gain within the window counts if it is large enough; of a design, or before two windows, nobody can tell."""
-    rng = np.random.default_rng(seed)
-    early, late = rng.uniform(-2, 1, WINDOW + int(rng.integers(5))), rng.uniform(-4, -3, WINDOW)
-    late[rng.integers(WINDOW)] = early.max() + gain
-    told = np.concatenate([early, late])
-    assert is_stagnant(told, WINDOW) is bool(late.max() - early.max() < LEAST_GAIN)
-    assert not is_stagnant(told[1 - 2 * WINDOW :], WINDOW)
-    assert not is_stagnant(told, WINDOW - 1)
-    assert not is_stagnant(told, 2 * WINDOW, basins=1)
+@given(seed=st.integers(0, 999), n=st.integers(1, 60), levels=st.integers(1, 8))
+def test_standstill_is_how_long_the_best_has_hardly_grown(seed: int, n: int, levels: int) -> None:
+    """The longest run of latest observations before which the best was as good, but for the least gain."""
+    z = np.random.default_rng(seed).integers(0, levels, n) * 0.6 * LEAST_GAIN
+    runs = [w for w in range(n) if z.max() - z[: n - w].max() < LEAST_GAIN]
+    assert standstill(z) == max(runs)
+
+
+def test_patience_ends_by_asks_of_the_model_that_gained_nothing() -> None:
+    """A design, or what was told from elsewhere, says nothing of it; a basin set aside doubles the patience."""
+    flat = np.zeros(4 * PATIENCE)
+    assert impatience(flat, asks=4 * PATIENCE) == 2.0  # the first half of all does not count
+    assert impatience(flat, asks=PATIENCE) == 1.0
+    assert impatience(flat, asks=PATIENCE - 1) < 1.0
+    assert impatience(flat, asks=4 * PATIENCE, basins=1) == 1.0
+    growing = np.arange(4 * PATIENCE) * 1.1 * LEAST_GAIN
+    assert impatience(growing, asks=4 * PATIENCE) == 0.0
 
 
 @given(seed=st.integers(0, 999))
@@ -91,7 +97,8 @@ def test_where_all_is_alike_only_what_is_most_alike_is_set_aside() -> None:
     posterior = posterior_at(X, y, ((0, 1),))
     similar = alike(posterior, ONE, torch.from_numpy(X), torch.from_numpy(X[int(y.argmax())]))
     assert similar.min() > 0.5
-    rest = outside(history(X, y), posterior, ONE)
+    assert outside(history(X, y), posterior, ONE) is None  # as yet it is taken for one
+    rest = outside(history(X, y), posterior, ONE, impatience=4.0)
     assert rest is not None
     np.testing.assert_array_equal(rest.X, X[similar <= 0.8])
     np.testing.assert_array_equal(rest.failed, X[similar > 0.8])
@@ -164,7 +171,7 @@ def test_a_failed_fit_of_the_rest_leaves_the_point_found_here(monkeypatch: pytes
         return build(problem, space, history, *more)
 
     sizes = range(26, 30)  # a whole round of turns
-    state = {**(propose(problem, told).state or {}), "asks": WINDOW}
+    state = {**(propose(problem, told).state or {}), "asks": PATIENCE}
     assert any("elsewhere" in propose(problem, told[:n], state=state).diagnostics["admm"] for n in sizes)
     monkeypatch.setattr("core.ask.build", failing_for_a_part)
     for n in sizes:
