@@ -25,7 +25,7 @@ from core.space import Array
 
 PATIENCE = 10  # observations within which the best value must grow ...
 LEAST_GAIN = 1e-2  # ... by so much, of the outputs' standard deviation
-# The basin: how much correlated with the best point, and how many times the patience before that is taken for one. So
+# The basin: how much correlated with the best value, and how many times the patience before that is taken for one. So
 # smooth a model that it correlates everything is mostly right to see one basin only, but not for ever.
 BASIN = {0.2: 1, 0.5: 2, 0.8: 4}
 LEAST = 5  # observations outside, to begin with
@@ -69,13 +69,12 @@ def outside(history: History, posterior: FactorPosterior, weights: Tensor, impat
 
 
 def alike(posterior: FactorPosterior, weights: Tensor, X: Tensor, peak: Tensor) -> Array:
-    """t: the rows' (t x n_columns) prior correlation with the peak (n_columns) in the factor that differs most.
+    """t: how the values at the rows of X (t x n_columns) are correlated with that at the peak (n_columns), a priori.
 
     The average over the models, by their weights.
     """
-    layout = posterior.layout
+    layout, scale = posterior.layout, posterior.scale
     z, at = (layout.gather(x - 0.5) * posterior.inverse_lengthscales for x in (X, peak[None]))
     by_factor = covariance(posterior.kernel, squared_distances(z, at))[..., 0]  # n x t
-    least = by_factor.new_ones(layout.n_models, len(X))
-    least = least.scatter_reduce(0, layout.owner[:, None].expand_as(by_factor), by_factor, "amin")  # k x t
-    return (weights @ least).numpy()
+    total = scale.new_zeros(layout.n_models).index_add(0, layout.owner, scale)  # k
+    return ((weights / total)[layout.owner] * scale @ by_factor).numpy()

@@ -59,15 +59,15 @@ def test_patience_ends_by_asks_of_the_model_that_gained_nothing() -> None:
 
 
 @given(seed=st.integers(0, 999))
-def test_alike_is_where_no_factor_has_changed_much(seed: int) -> None:
-    """By correlations written out pair by pair, averaged over two decompositions by their weights."""
+def test_alike_is_the_prior_correlation_of_two_values(seed: int) -> None:
+    """Written out pair by pair: of two decompositions, each the mean over its factors by variance, by their weights."""
     rng = np.random.default_rng(seed)
     X, peak = rng.random((40, 3)), rng.random(3)
     decompositions = ((0, 1, 2),), ((0,), (1, 2))
     weights = torch.tensor([0.25, 0.75], dtype=torch.float64)
     expected = [
         sum(
-            w * min(correlation(x, peak, members) for members in d)
+            w * sum(len(members) / 3 * correlation(x, peak, members) for members in d)
             for w, d in zip((0.25, 0.75), decompositions, strict=True)
         )
         for x in X
