@@ -238,7 +238,9 @@ def _impatience(ask: _Ask, model: Model) -> float:
     """From 1 on the best value no longer grows. Where factor values are told, they are judged part by part."""
     if model.kind == "separate":
         return 0.0
-    return impatience(model.transforms[0].forward(torch.from_numpy(ask.history.y)).numpy(), ask.state.asks, ask.basins)
+    y = ask.history.y
+    z = model.transforms[0].forward(torch.from_numpy(y)).numpy()
+    return impatience(y, z, ask.state.asks, ask.basins)
 
 
 def _maximise(

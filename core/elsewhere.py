@@ -24,7 +24,8 @@ from core.posterior import FactorPosterior
 from core.space import Array
 
 PATIENCE = 10  # observations within which the best value must grow ...
-LEAST_GAIN = 1e-2  # ... by so much, of the outputs' standard deviation
+LEAST_GAIN = 1e-2  # ... by so much, of the outputs' standard deviation, ...
+LEAST_SHARE = 1e-3  # ... and by so much of what the best is above the middle of the earlier half
 # The basin: how much correlated with the best value, and how many times the patience before that is taken for one. So
 # smooth a model that it correlates everything is mostly right to see one basin only, but not for ever.
 BASIN = {0.2: 1, 0.5: 2, 0.8: 4}
@@ -34,19 +35,22 @@ FIT_EVALUATIONS = 12  # for the same reason
 WIDEST = 128  # parameters, likewise
 
 
-def standstill(z: Array) -> int:
-    """For how many of these standardised outputs, in the order they were told, the best has all but stopped growing."""
-    return len(z) - 1 - int((z > z.max() - LEAST_GAIN).argmax())
+def standstill(z: Array, least_gain: float = LEAST_GAIN) -> int:
+    """For how many of these outputs, in the order they were told, the best has all but stopped growing."""
+    return len(z) - 1 - int((z > z.max() - least_gain).argmax())
 
 
-def impatience(z: Array, asks: int, basins: int = 0) -> float:
+def impatience(y: Array, z: Array, asks: int, basins: int = 0) -> float:
     """How many times the patience is at an end; below 1 the search goes on.
 
-    Asks of the model count, at most: what is of a design, or was told from elsewhere, says nothing of it; nor does the
+    Growth is that of the outputs as the model sees them (z), and of those told (y): bent ones make much of the last
+    digits of an optimum. Asks of the model count, at most: what is of a design, or was told from elsewhere, says nothing of it; nor does the
     first half of all. The more `basins` were set aside before, the more patience: what is left is known less, and asked
     less often.
     """
-    return min(standstill(z), asks, len(z) // 2) / (PATIENCE * 2**basins)
+    gained = float(y.max() - np.median(y[: -(-len(y) // 2)]))
+    still = max(standstill(z), standstill(y, LEAST_SHARE * gained))
+    return min(still, asks, len(y) // 2) / (PATIENCE * 2**basins)
 
 
 def outside(history: History, posterior: FactorPosterior, weights: Tensor, impatience: float = 1.0) -> History | None:

@@ -50,12 +50,20 @@ def test_standstill_is_how_long_the_best_has_hardly_grown(seed: int, n: int, lev
 def test_patience_ends_by_asks_of_the_model_that_gained_nothing() -> None:
     """A design, or what was told from elsewhere, says nothing of it; a basin set aside doubles the patience."""
     flat = np.zeros(4 * PATIENCE)
-    assert impatience(flat, asks=4 * PATIENCE) == 2.0  # the first half of all does not count
-    assert impatience(flat, asks=PATIENCE) == 1.0
-    assert impatience(flat, asks=PATIENCE - 1) < 1.0
-    assert impatience(flat, asks=4 * PATIENCE, basins=1) == 1.0
+    assert impatience(flat, flat, asks=4 * PATIENCE) == 2.0  # the first half of all does not count
+    assert impatience(flat, flat, asks=PATIENCE) == 1.0
+    assert impatience(flat, flat, asks=PATIENCE - 1) < 1.0
+    assert impatience(flat, flat, asks=4 * PATIENCE, basins=1) == 1.0
     growing = np.arange(4 * PATIENCE) * 1.1 * LEAST_GAIN
-    assert impatience(growing, asks=4 * PATIENCE) == 0.0
+    assert impatience(growing, growing, asks=4 * PATIENCE) == 0.0
+
+
+def test_patience_ends_also_where_bent_outputs_make_much_of_little() -> None:
+    """Of a thousand gained before, a hundredth is no growth, whatever the model makes of it."""
+    told = np.concatenate([np.linspace(-1000.0, 0.0, 2 * PATIENCE), np.linspace(0.0, 0.01, 2 * PATIENCE)])
+    bent = np.arange(4.0 * PATIENCE)
+    assert standstill(bent) == 0
+    assert impatience(told, bent, asks=4 * PATIENCE) == 2.0
 
 
 @given(seed=st.integers(0, 999))
