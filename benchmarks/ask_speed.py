@@ -87,7 +87,7 @@ def _reference(options: argparse.Namespace) -> Iterator[Measurement]:
         X = points(problem, n_obs)
         if n_obs not in numbers(options.sizes):
             yield measure("dumbo", "powell-24", problem, X, options.repeats, **OUR_OPTIONS)
-        done = measure_reference(options.reference, "powell-24", problem, X, options.reference_limit)
+        done = measure_reference(options.reference, "powell-24", problem, X, options.reference_limit, options.repeats)
         yield done
         if done.at_least:
             break

@@ -44,9 +44,9 @@ def impatience(y: Array, z: Array, asks: int, basins: int = 0) -> float:
     """How many times the patience is at an end; below 1 the search goes on.
 
     Growth is that of the outputs as the model sees them (z), and of those told (y): bent ones make much of the last
-    digits of an optimum. Asks of the model count, at most: what is of a design, or was told from elsewhere, says nothing of it; nor does the
-    first half of all. The more `basins` were set aside before, the more patience: what is left is known less, and asked
-    less often.
+    digits of an optimum. At most the asks of the model count: what is of a design, or was told from elsewhere, says
+    nothing of it; nor does the first half of all. The more `basins` were set aside before, the more patience: what is
+    left is known less, and asked less often.
     """
     gained = float(y.max() - np.median(y[: -(-len(y) // 2)]))
     still = max(standstill(z), standstill(y, LEAST_SHARE * gained))
