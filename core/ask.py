@@ -26,6 +26,7 @@ from core.release import released
 from core.search import POLISH, Region, improve
 from core.space import Array, Point, Space, key, random_points
 from core.state import State
+from core.transform import OutputTransform
 
 RUNNERS_UP = 2  # candidates for each exploration weight whose blocks the judge may put together ...
 PARENTS = 4  # ... with those of so many of the best points told
@@ -235,12 +236,12 @@ def _search(
 
 
 def _impatience(ask: _Ask, model: Model) -> float:
-    """From 1 on the best value no longer grows. Where factor values are told, they are judged part by part."""
-    if model.kind == "separate":
+    """From 1 on the best value no longer grows. Parts that are learned, and searched, by themselves are left alone."""
+    if model.kind == "separate" and int(model.posterior.layout.components.max()) > 0:
         return 0.0
     y = ask.history.y
-    z = model.transforms[0].forward(torch.from_numpy(y)).numpy()
-    return impatience(y, z, ask.state.asks, ask.basins)
+    transform = OutputTransform.fit(y) if model.kind == "separate" else model.transforms[0]
+    return impatience(y, transform.forward(torch.from_numpy(y)).numpy(), ask.state.asks, ask.basins)
 
 
 def _maximise(
@@ -273,6 +274,8 @@ def _maximise(
         return found[0], kappas[0] ** 2
     best = torch.stack([f.x[0] for f in found])
     if model.kind == "separate":
+        if bold and restless >= 1.0 and (other := _maximise_elsewhere(ask, model, awaited, restless)) is not None:
+            return other
         seen = torch.cat([torch.from_numpy(ask.history.X), awaited])
         mixed, chosen_rows = best_by_component(posterior, model.gain, best, seen, bold=bold)
         first = found[chosen_rows[0]]
@@ -282,7 +285,7 @@ def _maximise(
     winner = int(promise.argmax())
     spent = is_negligible(promise)
     if bold and (spent or restless >= 1.0):
-        other = _maximise_elsewhere(ask, model, posterior, awaited, restless)
+        other = _maximise_elsewhere(ask, model, awaited, restless)
         if other is not None:
             return other
     if bold and spent:
@@ -296,10 +299,10 @@ def _maximise(
 
 
 def _maximise_elsewhere(
-    ask: _Ask, model: Model, posterior: FactorPosterior, awaited: Tensor, restless: float
+    ask: _Ask, model: Model, awaited: Tensor, restless: float
 ) -> tuple[Maximum, float | list[float]] | None:
     """As `_maximise`, outside the basin of the best point; None where there is nothing to go by, or no time."""
-    rest = outside(ask.history, posterior, model.model_weights(), restless)
+    rest = outside(ask.history, model, restless)
     if rest is None or ask.budget.until(0.4)():
         return None
     budget = ask.budget.with_fits_of(FIT_EVALUATIONS)

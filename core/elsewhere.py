@@ -20,7 +20,7 @@ from torch import Tensor
 from core.fit import subset
 from core.history import History
 from core.kernels import covariance, squared_distances
-from core.posterior import FactorPosterior
+from core.model import Model
 from core.space import Array
 
 PATIENCE = 10  # observations within which the best value must grow ...
@@ -53,16 +53,16 @@ def impatience(y: Array, z: Array, asks: int, basins: int = 0) -> float:
     return min(still, asks, len(y) // 2) / (PATIENCE * 2**basins)
 
 
-def outside(history: History, posterior: FactorPosterior, weights: Tensor, impatience: float = 1.0) -> History | None:
+def outside(history: History, model: Model, impatience: float = 1.0) -> History | None:
     """The history without the basin of its best point; None where that leaves too little to go by.
 
-    `weights` (k) are those of the posterior's models. The points set aside count as failed: to be kept away from.
+    The points set aside count as failed: to be kept away from.
     """
     if history.X.shape[1] > WIDEST:
         return None
     X = torch.from_numpy(history.X)
-    best = int((weights @ posterior.total(X)[0]).argmax())
-    similar = alike(posterior, weights, X, X[best])
+    mean = model.gain @ model.posterior.moments(model.posterior.layout.gather(X)).mean  # up to a constant
+    similar = alike(model, X, X[int(mean.argmax())])
     levels = (level for level, needed in BASIN.items() if needed <= max(1.0, impatience))
     level = next((level for level in levels if (similar <= level).sum() >= LEAST), None)
     if level is None:
@@ -72,13 +72,11 @@ def outside(history: History, posterior: FactorPosterior, weights: Tensor, impat
     return replace(rest, failed=np.concatenate([history.failed, peak.X]))
 
 
-def alike(posterior: FactorPosterior, weights: Tensor, X: Tensor, peak: Tensor) -> Array:
-    """t: how the values at the rows of X (t x n_columns) are correlated with that at the peak (n_columns), a priori.
-
-    The average over the models, by their weights.
-    """
-    layout, scale = posterior.layout, posterior.scale
+def alike(model: Model, X: Tensor, peak: Tensor) -> Array:
+    """t: how the values at the rows of X (t x n_columns) are correlated with that at the peak (n_columns), a priori."""
+    posterior, layout = model.posterior, model.posterior.layout
     z, at = (layout.gather(x - 0.5) * posterior.inverse_lengthscales for x in (X, peak[None]))
     by_factor = covariance(posterior.kernel, squared_distances(z, at))[..., 0]  # n x t
-    total = scale.new_zeros(layout.n_models).index_add(0, layout.owner, scale)  # k
-    return ((weights / total)[layout.owner] * scale @ by_factor).numpy()
+    # Factors modelled one by one add up, in common units; decompositions of one sum are averaged.
+    share = posterior.scale * (model.gain.square() if model.kind == "separate" else model.gain)
+    return (share @ by_factor / share.sum()).numpy()

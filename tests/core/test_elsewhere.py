@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,30 +14,40 @@ from hypothesis import strategies as st
 
 from core import NumericalError, Observation, Problem, propose
 from core import layout as layouts
+from core.budget import Budget
 from core.elsewhere import LEAST, LEAST_GAIN, MOST, PATIENCE, alike, impatience, outside, standstill
 from core.evidence import Data
-from core.history import History
+from core.graph import Factors
+from core.history import History, read
 from core.hyper import Hyperparameters
 from core.model import Model, build
-from core.posterior import FactorPosterior, condition
+from core.posterior import condition
 from core.space import Space
-from tests.core.support import Array, observe, unit_problem, unit_space
+from core.state import Sample, State
+from core.transform import OutputTransform
+from tests.core.support import Array, known_problem, observe, point, unit_problem, unit_space
 from tests.core.test_release import history
 
-ONE = torch.ones(1, dtype=torch.float64)
 
-
-def posterior_at(X: Array, y: Array, *decompositions: tuple[tuple[int, ...], ...]) -> FactorPosterior:
-    """A model per decomposition of these observations, all lengthscales 0.3."""
+def model_of(X: Array, y: Array, *decompositions: Factors, weights: Sequence[float] = (1.0,)) -> Model:
+    """Decompositions of the sum, by weight, given these observations; all lengthscales 0.3."""
     layout = layouts.shared(unit_space(X.shape[1]), decompositions)
     data = Data(torch.from_numpy(X), torch.from_numpy(y)[None], torch.full((len(y),), 1e-4, dtype=torch.float64))
-    return condition(layout, Hyperparameters.default(layout), "matern52", data)
+    posterior = condition(layout, Hyperparameters.default(layout), "matern52", data)
+    samples = tuple(Sample(d, 0.0, w) for d, w in zip(decompositions, weights, strict=True))
+    gain = torch.tensor(weights, dtype=torch.float64)[layout.owner]
+    return Model("shared", posterior, samples, gain, layout.blocks, (OutputTransform(),), State(), None, 0)
+
+
+def matern(squares: Array) -> float:
+    """Matern-5/2 of the mean of these squared, scaled differences."""
+    r = math.sqrt(5 * squares.mean())
+    return (1 + r + r * r / 3) * math.exp(-r)
 
 
 def correlation(x: Array, peak: Array, members: tuple[int, ...]) -> float:
-    """Matern-5/2, the mean squared distance over the members at lengthscale 0.3, term by term."""
-    r = math.sqrt(5 * sum(((x[j] - peak[j]) / 0.3) ** 2 for j in members) / len(members))
-    return (1 + r + r * r / 3) * math.exp(-r)
+    """Between the values of a factor of these variables at lengthscale 0.3."""
+    return matern(((x - peak)[list(members)] / 0.3) ** 2)
 
 
 @given(seed=st.integers(0, 999), n=st.integers(1, 60), levels=st.integers(1, 8))
@@ -72,7 +83,6 @@ def test_alike_is_the_prior_correlation_of_two_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, peak = rng.random((40, 3)), rng.random(3)
     decompositions = ((0, 1, 2),), ((0,), (1, 2))
-    weights = torch.tensor([0.25, 0.75], dtype=torch.float64)
     expected = [
         sum(
             w * sum(len(members) / 3 * correlation(x, peak, members) for members in d)
@@ -80,8 +90,32 @@ def test_alike_is_the_prior_correlation_of_two_values(seed: int) -> None:
         )
         for x in X
     ]
-    found = alike(posterior_at(X, X.sum(1), *decompositions), weights, torch.from_numpy(X), torch.from_numpy(peak))
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    model = model_of(X, X.sum(1), *decompositions, weights=(0.25, 0.75))
+    np.testing.assert_allclose(alike(model, torch.from_numpy(X), torch.from_numpy(peak)), expected, atol=1e-12)
+
+
+@given(seed=st.integers(0, 999))
+def test_alike_counts_factors_told_one_by_one_in_common_units(seed: int) -> None:
+    """By their variances in the objective's units: a factor of ten times the spread counts a hundred times."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((12, 2))
+    Y = np.stack([rng.standard_normal(12), 10 * rng.standard_normal(12)], 1)
+    problem = known_problem([(0,), (0, 1)])
+    told = [
+        Observation(point(x), factor_values={"f0": float(row[0]), "f1": float(row[1])})
+        for x, row in zip(X, Y, strict=True)
+    ]
+    space = Space(problem)
+    model = build(problem, space, read(problem, space, told), State(), rng, Budget(lambda: 0.0))
+    posterior = model.posterior
+    assert model.kind == "separate"
+    lengthscales = torch.exp(posterior.hyper.log_lengthscale).numpy()
+    slopes = [t.scale * t.spread * t.unit for t in model.transforms]
+    variances = [s * s * v for s, v in zip(slopes, posterior.scale.tolist(), strict=True)]
+    own = [matern(((x[:1] - X[0, :1]) / lengthscales[:1]) ** 2) for x in X]
+    both = [matern(((x - X[0]) / lengthscales[1:]) ** 2) for x in X]
+    expected = (variances[0] * np.array(own) + variances[1] * np.array(both)) / sum(variances)
+    np.testing.assert_allclose(alike(model, torch.from_numpy(X), torch.from_numpy(X[0])), expected, atol=1e-12)
 
 
 def test_points_on_the_peak_are_set_aside_as_failed() -> None:
@@ -90,7 +124,7 @@ def test_points_on_the_peak_are_set_aside_as_failed() -> None:
     away, peak = rng.uniform(0.6, 1.0, (12, 2)), rng.uniform(0.0, 0.05, (8, 2))
     X, y = np.concatenate([away, peak]), np.concatenate([rng.uniform(-1, 0, 12), rng.uniform(1, 2, 8)])
     told = history(X, y)
-    rest = outside(told, posterior_at(X, y, ((0, 1),)), ONE)
+    rest = outside(told, model_of(X, y, ((0, 1),)))
     assert rest is not None
     np.testing.assert_array_equal(rest.X, away)
     np.testing.assert_array_equal(rest.y, y[:12])
@@ -102,11 +136,11 @@ def test_where_all_is_alike_only_what_is_most_alike_is_set_aside() -> None:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.uniform(0.18, 0.22, (12, 2)), rng.uniform(0.0, 0.05, (8, 2))])
     y = -X.sum(1)
-    posterior = posterior_at(X, y, ((0, 1),))
-    similar = alike(posterior, ONE, torch.from_numpy(X), torch.from_numpy(X[int(y.argmax())]))
+    model = model_of(X, y, ((0, 1),))
+    similar = alike(model, torch.from_numpy(X), torch.from_numpy(X[int(y.argmax())]))
     assert similar.min() > 0.5
-    assert outside(history(X, y), posterior, ONE) is None  # as yet it is taken for one
-    rest = outside(history(X, y), posterior, ONE, impatience=4.0)
+    assert outside(history(X, y), model) is None  # as yet it is taken for one
+    rest = outside(history(X, y), model, impatience=4.0)
     assert rest is not None
     np.testing.assert_array_equal(rest.X, X[similar <= 0.8])
     np.testing.assert_array_equal(rest.failed, X[similar > 0.8])
@@ -117,7 +151,7 @@ def test_goes_nowhere_without_anything_to_go_by() -> None:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.uniform(0.9, 1.0, (LEAST - 1, 2)), rng.uniform(0.0, 0.05, (20, 2))])
     y = -X.sum(1)
-    assert outside(history(X, y), posterior_at(X, y, ((0, 1),)), ONE) is None
+    assert outside(history(X, y), model_of(X, y, ((0, 1),))) is None
 
 
 def test_a_long_history_is_cut_to_what_a_fresh_fit_can_bear() -> None:
@@ -125,7 +159,7 @@ def test_a_long_history_is_cut_to_what_a_fresh_fit_can_bear() -> None:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.uniform(0.7, 1.0, (400, 2)), rng.uniform(0.0, 0.05, (20, 2))])
     y = -X.sum(1)
-    rest = outside(history(X, y), posterior_at(X, y, ((0, 1),)), ONE)
+    rest = outside(history(X, y), model_of(X, y, ((0, 1),)))
     assert rest is not None
     assert rest.n_obs == MOST
     assert rest.y.max() == y[:400].max()
@@ -152,6 +186,23 @@ def test_finds_the_higher_peak_after_the_other_is_known(mode: str) -> None:
         told.append(Observation(x, value=two_peaks(np.array([x["x0"], x["x1"]]))))
     assert any(basins)
     assert max(o.value or 0.0 for o in told) > 1.9
+
+
+@pytest.mark.parametrize(("factors", "leaves"), [([(0, 1), (1,)], True), ([(0,), (1,)], False)])
+def test_factor_values_are_left_alone_where_parts_are_searched_by_themselves(
+    factors: list[tuple[int, ...]], leaves: bool
+) -> None:
+    """Factors that hang together go elsewhere as sums do; of others one may be at its end, and not the rest."""
+    problem = known_problem(factors)
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.uniform(0.0, 1.0, (12, 2)), 0.2 + 1e-3 * rng.standard_normal((18, 2))])
+    told = []
+    for x in X:
+        peaks = [math.exp(-float(((x[list(members)] - 0.2) ** 2).sum()) / 0.02) for members in factors]
+        told.append(Observation(point(x), factor_values={f"f{i}": value for i, value in enumerate(peaks)}))
+    state = {**(propose(problem, told[:12]).state or {}), "asks": 2 * PATIENCE}
+    asks = [propose(problem, told[:n], state=state).diagnostics["admm"] for n in range(27, 31)]
+    assert any("elsewhere" in ask for ask in asks) is leaves
 
 
 def test_a_study_that_improves_stays_where_it_is() -> None:
