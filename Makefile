@@ -20,7 +20,7 @@ settings: $(VENV)/.serve ## List every setting with its default
 	@$(BIN)/dumbo serve --help
 
 test: $(VENV)/.test ## Install the test extra and run the whole suite, on SQLite and a real Postgres
-	$(BIN)/pytest -n $(JOBS) $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 lint: $(VENV)/.test ## Check style and formatting
 	$(BIN)/ruff check .
