@@ -31,6 +31,7 @@ PROBLEM_SETS = {
     "paper": problems.PAPER,
     "paper-shifted": problems.PAPER_SHIFTED,
     "families": problems.FAMILIES,
+    "classics": problems.CLASSICS,
     "quick": ["camel-shifted", "hartmann-6-shifted"],
 }
 
@@ -148,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = parser()
     options = p.parse_args(arguments)
     if options.list:
-        names = [*problems.PAPER, *problems.PAPER_SHIFTED, "wlan-log", *problems.FAMILIES]
+        names = [*problems.PAPER, *problems.PAPER_SHIFTED, "wlan-log", *problems.FAMILIES, *problems.CLASSICS]
         print("problems:  ", *dict.fromkeys(names))
         print("algorithms:", *ALGORITHMS)
         return 0

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.problems import additive, cosmo, families, rover, synthetic, wlan
+from benchmarks.problems import additive, classics, cosmo, families, rover, synthetic, wlan
 from benchmarks.problems.base import Array, BenchmarkProblem
 
-__all__ = ["FAMILIES", "PAPER", "PAPER_SHIFTED", "Array", "BenchmarkProblem", "budget_of", "make"]
+__all__ = ["CLASSICS", "FAMILIES", "PAPER", "PAPER_SHIFTED", "Array", "BenchmarkProblem", "budget_of", "make"]
 
 PAPER = ["camel", "hartmann-6", "powell-24", "rastrigin-100", "cosmo", "wlan", "rover"]
 PAPER_SHIFTED = [f"{name}-shifted" for name in PAPER[:4]] + PAPER[4:]
@@ -30,6 +30,22 @@ FAMILIES = [
     "embedded-50",
     "hartmann-6-noisy",
     "additive-30-4-noisy",
+]
+CLASSICS = [
+    "branin-shifted",
+    "shekel-shifted",
+    "tilted-8-shifted",
+    "michalewicz-10",
+    "schwefel-10",
+    "salomon-10-shifted",
+    "trid-10",
+    "zakharov-10-shifted",
+    "ellipsoid-12-shifted",
+    "dixon-15-shifted",
+    "alpine-20-shifted",
+    "griewank-20-shifted",
+    "levy-20-shifted",
+    "styblinski-20-shifted",
 ]
 
 _NAME = re.compile(r"(?P<base>[a-z]+)(?P<log>-log)?(?P<sizes>(-\d+)*)(?P<shifted>-shifted)?(?P<noisy>-noisy)?")
@@ -50,6 +66,20 @@ def _bases(seed: int, trees_file: Path | None) -> dict[str, Callable[..., Benchm
         "embedded": partial(families.embedded, seed=seed),
         "additive": partial(additive.additive, seed=seed),
         "chain": partial(additive.chain, seed=seed),
+        "branin": classics.branin,
+        "shekel": classics.shekel,
+        "levy": classics.levy,
+        "griewank": classics.griewank,
+        "michalewicz": classics.michalewicz,
+        "schwefel": classics.schwefel,
+        "styblinski": classics.styblinski,
+        "zakharov": classics.zakharov,
+        "dixon": classics.dixon,
+        "salomon": classics.salomon,
+        "trid": classics.trid,
+        "alpine": classics.alpine,
+        "ellipsoid": classics.ellipsoid,
+        "tilted": classics.tilted,
     }
 
 
@@ -62,7 +92,9 @@ def make(name: str, seed: int = 0, trees_file: Path | None = None) -> BenchmarkP
     match = _NAME.fullmatch(name)
     bases = _bases(seed, trees_file)
     if match is None or match["base"] not in bases or (match["log"] and match["base"] != "wlan"):
-        raise ValueError(f"unknown problem {name!r}; there are {', '.join(PAPER + FAMILIES)}, wlan-log and the like")
+        raise ValueError(
+            f"unknown problem {name!r}; there are {', '.join(PAPER + FAMILIES + CLASSICS)}, wlan-log and the like"
+        )
     sizes = [int(size) for size in match["sizes"].split("-")[1:]]
     problem = wlan.wlan("log") if match["log"] else bases[match["base"]](*sizes)
     if match["shifted"]:
@@ -72,6 +104,6 @@ def make(name: str, seed: int = 0, trees_file: Path | None = None) -> BenchmarkP
 
 def budget_of(name: str) -> int:
     """The evaluations the project's table gives a problem."""
-    if name.startswith("camel"):
+    if name.startswith(("camel", "branin")):
         return 40
-    return 60 if name.startswith("hartmann") else 100
+    return 60 if name.startswith(("hartmann", "shekel")) else 100
