@@ -23,12 +23,14 @@ ORACLES = {
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_equals_botorchs(name: str) -> None:
-    """At random points of the box, to rounding; BoTorch has the same box."""
+    """At random points of the box, to rounding (Shekel's, there, in single precision); BoTorch has the same box."""
     problem, oracle = problems.make(name), ORACLES[name].double()
     np.testing.assert_allclose(np.array(problem.bounds).T, oracle.bounds.numpy(), atol=1e-6)
     X = problem.from_unit(np.random.default_rng(0).random((20, problem.n_dims)))
     expected = oracle(torch.from_numpy(X)).numpy()
-    np.testing.assert_allclose([problem.f(x) for x in X], expected, rtol=1e-6)  # its Shekel has constants in single precision
+    np.testing.assert_allclose(
+        [problem.f(x) for x in X], expected, rtol=1e-6
+    )  # its Shekel has constants in single precision
 
 
 @pytest.mark.parametrize("name", CLASSICS)
