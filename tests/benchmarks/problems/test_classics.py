@@ -28,9 +28,7 @@ def test_equals_botorchs(name: str) -> None:
     np.testing.assert_allclose(np.array(problem.bounds).T, oracle.bounds.numpy(), atol=1e-6)
     X = problem.from_unit(np.random.default_rng(0).random((20, problem.n_dims)))
     expected = oracle(torch.from_numpy(X)).numpy()
-    np.testing.assert_allclose(
-        [problem.f(x) for x in X], expected, rtol=1e-6
-    )  # its Shekel has constants in single precision
+    np.testing.assert_allclose([problem.f(x) for x in X], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", CLASSICS)
