@@ -37,7 +37,7 @@ WIDEST = 128  # parameters, likewise
 
 def standstill(z: Array, least_gain: float = LEAST_GAIN) -> int:
     """For how many of these outputs, in the order they were told, the best has all but stopped growing."""
-    return len(z) - 1 - int((z > z.max() - least_gain).argmax())
+    return len(z) - 1 - int((z >= z.max() - least_gain).argmax())
 
 
 def impatience(y: Array, z: Array, asks: int, basins: int = 0) -> float:
@@ -48,6 +48,7 @@ def impatience(y: Array, z: Array, asks: int, basins: int = 0) -> float:
     nothing of it; nor does the first half of all. The more `basins` were set aside before, the more patience: what is
     left is known less, and asked less often.
     """
+    y = y / (np.abs(y).max() or 1.0)  # differences of the largest numbers there are would overflow
     gained = float(y.max() - np.median(y[: -(-len(y) // 2)]))
     still = max(standstill(z), standstill(y, LEAST_SHARE * gained))
     return min(still, asks, len(y) // 2) / (PATIENCE * 2**basins)

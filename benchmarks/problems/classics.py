@@ -1,6 +1,7 @@
-"""Classic test functions that played no part in the making of the optimizer: they show what it does on others.
+"""Classic test functions: what the optimizer does on those it was not made with.
 
-All are turned over to be maximized. Those whose optimum lies in the middle of the box are run shifted.
+(Dixon and Price's and Zakharov's gave the reason for one of its output transforms.) All are turned over to be
+maximized. Those whose optimum lies in the middle of the box are run shifted.
 """
 
 from __future__ import annotations

@@ -73,6 +73,8 @@ def test_patience_ends_also_where_bent_outputs_make_much_of_little() -> None:
     """Of a thousand gained before, a hundredth is no growth, whatever the model makes of it."""
     told = np.concatenate([np.linspace(-1000.0, 0.0, 2 * PATIENCE), np.linspace(0.0, 0.01, 2 * PATIENCE)])
     bent = np.arange(4.0 * PATIENCE)
+    huge = np.where(np.arange(4 * PATIENCE) == 5, 1.7e308, -1.7e308)
+    assert impatience(huge, bent, asks=4 * PATIENCE) == 2.0
     assert standstill(bent) == 0
     assert impatience(told, bent, asks=4 * PATIENCE) == 2.0
 
