@@ -5,7 +5,7 @@ First the values are centred and divided by their spread, then bent, then standa
 - Yeo and Johnson's powers (2000), centred on the median; 1 is the identity. Those above 1 compress a long lower tail;
   those below 1, which would flatten the best values, are not offered.
 - The logarithm of the gap to the best value, where the good values themselves are of many orders of magnitude. It
-  takes over from the identity at a quantile of the gaps, and goes by that quantile with a minus sign.
+  takes over from the identity at a quantile of the earlier gaps, and goes by that quantile with a minus sign.
 
 Which one is chosen by the model's evidence with the Jacobian (see `core.sums`).
 Values of any finite magnitude are welcome: everything is first divided by the largest one.
@@ -23,7 +23,7 @@ from torch import Tensor
 from core.space import Array
 
 POWERS = (1.0, 1.5, 2.0, 2.5)
-LOGS = (-0.5, -0.25, -0.1)
+LOGS = (-0.5, -0.25, -0.1, -0.02)
 BENDS = POWERS + LOGS
 
 
@@ -97,11 +97,16 @@ def _middle(v: Array) -> tuple[float, float]:
 
 
 def _top(v: Array, quantile: float) -> tuple[float, float]:
-    """The best value, and how far below it this share of the others lies."""
+    """The best value, and how far below it this share of the others lies, by those told first.
+
+    The latter half of a search may lie all but on its optimum: by it, the logarithm would make ever more of ever less.
+    """
     best = float(v.max(initial=-np.inf)) if v.size else 0.0
-    gaps = np.sort(best - v[v < best])
-    if not gaps.size:
+    early = v[: -(-v.size // 2)]
+    others = early[early < best] if (early < best).any() else v[v < best]
+    if not others.size:
         return best, 1.0
+    gaps = np.sort(best - others)
     return best, max(float(gaps[int(quantile * (gaps.size - 1))]), 1e-12 * float(gaps[-1]))
 
 

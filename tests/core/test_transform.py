@@ -35,14 +35,24 @@ def test_power_family_inverts(power: float, v: float) -> None:
 
 @pytest.mark.parametrize("power", LOGS)
 def test_logarithm_equals_that_of_the_gap_to_the_best(power: float) -> None:
-    """Below the best value it is -log(1 + gap / s), standardised; s is the gap's quantile; above, a line goes on."""
-    y = np.array([-1e8, -3e5, -200.0, -7e3, -90.0, -1e3, -90.0])
-    gaps = np.sort(y.max() - y)[2:]  # of those that are not the best
+    """Below the best value it is -log(1 + gap / s), standardised; s is an earlier gap's quantile; above goes a line."""
+    y = np.array([-1e8, -3e5, -90.0, -200.0, -7e3, -90.0, -1e3, -90.1, -90.2])
+    gaps = np.sort(y.max() - y[[0, 1, 3, 4]])  # of the earlier half, those that are not the best
     s = gaps[int(-power * (len(gaps) - 1))]
     plain = -np.log1p((y.max() - y) / s)
     transform = OutputTransform.fit(y, power)
     got = transform.forward(torch.from_numpy(np.append(y, y.max() + 3 * s))).numpy()
     np.testing.assert_allclose(got, (np.append(plain, 3.0) - plain.mean()) / plain.std(), atol=1e-9)
+
+
+@pytest.mark.parametrize("power", LOGS)
+def test_points_on_the_optimum_do_not_sharpen_the_logarithm(power: float) -> None:
+    """Evaluating one place again and again leaves what counts as a small gap where it was."""
+    on_it = -1.0 + np.linspace(0.0, 1e-6, 5)
+    way = np.array([-1e4, -300.0, -20.0, -5.0, -3.0])
+    first, later = (OutputTransform.fit(np.concatenate([way, on_it[:n]]), power) for n in (4, 5))
+    assert later.unit * later.spread == pytest.approx(first.unit * first.spread, rel=1e-3)
+    assert later.unit * later.spread > 1.0
 
 
 @given(y=outputs, power=powers)
