@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from core import NumericalError, Observation, Problem, propose
 from core import layout as layouts
+from core.ask import _is_bold
 from core.budget import Budget
 from core.elsewhere import LEAST, LEAST_GAIN, MOST, PATIENCE, alike, impatience, outside, standstill
 from core.evidence import Data
@@ -165,6 +166,16 @@ def test_a_long_history_is_cut_to_what_a_fresh_fit_can_bear() -> None:
     assert rest is not None
     assert rest.n_obs == MOST
     assert rest.y.max() == y[:400].max()
+
+
+@pytest.mark.parametrize(
+    ("restless", "share"), [(0.0, 1 / 2), (1.9, 1 / 2), (2.0, 3 / 4), (4.0, 7 / 8), (9.0, 15 / 16)]
+)
+def test_the_longer_nothing_grows_the_more_asks_are_bold(restless: float, share: float) -> None:
+    """Half of them to begin with, always two in a row."""
+    bold = np.array([_is_bold(n, restless) for n in range(64)])
+    assert bold.mean() == share
+    assert (bold[::2] == bold[1::2]).all()
 
 
 def two_peaks(x: Array) -> float:
