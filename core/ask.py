@@ -26,7 +26,6 @@ from core.release import released
 from core.search import POLISH, Region, improve
 from core.space import Array, Point, Space, key, random_points
 from core.state import State
-from core.transform import OutputTransform
 
 RUNNERS_UP = 2  # candidates for each exploration weight whose blocks the judge may put together ...
 PARENTS = 4  # ... with those of so many of the best points told
@@ -239,9 +238,7 @@ def _impatience(ask: _Ask, model: Model) -> float:
     """From 1 on the best value no longer grows. Parts that are learned, and searched, by themselves are left alone."""
     if model.kind == "separate" and int(model.posterior.layout.components.max()) > 0:
         return 0.0
-    y = ask.history.y
-    transform = OutputTransform.fit(y) if model.kind == "separate" else model.transforms[0]
-    return impatience(y, transform.forward(torch.from_numpy(y)).numpy(), ask.state.asks, ask.basins)
+    return impatience(ask.history.y, ask.state.asks, ask.basins)
 
 
 def _is_bold(n_seen: int, restless: float) -> bool:

@@ -24,8 +24,7 @@ from core.model import Model
 from core.space import Array
 
 PATIENCE = 10  # observations within which the best value must grow ...
-LEAST_GAIN = 1e-2  # ... by so much, of the outputs' standard deviation, ...
-LEAST_SHARE = 1e-3  # ... and by so much of what the best is above the middle of the earlier half
+LEAST_GAIN = 1e-3  # ... by so much of what it is above the middle of the earlier half
 # The basin: how much correlated with the best value, and how many times the patience before that is taken for one. So
 # smooth a model that it correlates everything is mostly right to see one basin only, but not for ever.
 BASIN = {0.2: 1, 0.5: 2, 0.8: 4}
@@ -35,23 +34,25 @@ FIT_EVALUATIONS = 12  # for the same reason
 WIDEST = 128  # parameters, likewise
 
 
-def standstill(z: Array, least_gain: float = LEAST_GAIN) -> int:
-    """For how many of these outputs, in the order they were told, the best has all but stopped growing."""
-    return len(z) - 1 - int((z >= z.max() - least_gain).argmax())
+def standstill(y: Array) -> int:
+    """For how many of these outputs, in the order they were told, the best has all but stopped growing.
 
-
-def impatience(y: Array, z: Array, asks: int, basins: int = 0) -> float:
-    """How many times the patience is at an end; below 1 the search goes on.
-
-    Growth is that of the outputs as the model sees them (z), and of those told (y): bent ones make much of the last
-    digits of an optimum. At most the asks of the model count: what is of a design, or was told from elsewhere, says
-    nothing of it; nor does the first half of all. The more `basins` were set aside before, the more patience: what is
-    left is known less, and asked less often.
+    By the outputs as they were told: a model that bends them makes much of the last digits of an optimum, and to one
+    that does not, far values make them look like nothing.
     """
     y = y / (np.abs(y).max() or 1.0)  # differences of the largest numbers there are would overflow
-    gained = float(y.max() - np.median(y[: -(-len(y) // 2)]))
-    still = max(standstill(z), standstill(y, LEAST_SHARE * gained))
-    return min(still, asks, len(y) // 2) / (PATIENCE * 2**basins)
+    gained = y.max() - np.median(y[: -(-len(y) // 2)])
+    return len(y) - 1 - int((y >= y.max() - LEAST_GAIN * gained).argmax())
+
+
+def impatience(y: Array, asks: int, basins: int = 0) -> float:
+    """How many times the patience is at an end; below 1 the search goes on.
+
+    At most the asks of the model count: what is of a design, or was told from elsewhere, says nothing of it; nor does
+    the first half of all. The more `basins` were set aside before, the more patience: what is left is known less, and
+    asked less often.
+    """
+    return min(standstill(y), asks, len(y) // 2) / (PATIENCE * 2**basins)
 
 
 def outside(history: History, model: Model, impatience: float = 1.0) -> History | None:

@@ -53,31 +53,30 @@ def correlation(x: Array, peak: Array, members: tuple[int, ...]) -> float:
 
 @given(seed=st.integers(0, 999), n=st.integers(1, 60), levels=st.integers(1, 8))
 def test_standstill_is_how_long_the_best_has_hardly_grown(seed: int, n: int, levels: int) -> None:
-    """The longest run of latest observations before which the best was as good, but for the least gain."""
-    z = np.random.default_rng(seed).integers(0, levels, n) * 0.6 * LEAST_GAIN
-    runs = [w for w in range(n) if z.max() - z[: n - w].max() < LEAST_GAIN]
-    assert standstill(z) == max(runs)
+    """The longest run of latest outputs before which the best was as good, but for a share of what it had gained."""
+    y = np.random.default_rng(seed).integers(0, levels, n).astype(float) - 3.0
+    least = LEAST_GAIN * (y.max() - np.median(y[: (n + 1) // 2]))
+    runs = [w for w in range(n) if y.max() - y[: n - w].max() <= least]
+    assert standstill(y) == max(runs)
+
+
+def test_growth_is_by_what_has_been_gained() -> None:
+    """Of a thousand gained before, a hundredth is no growth, and a hundred is; so of the largest numbers there are."""
+    way = np.linspace(-1000.0, 0.0, 2 * PATIENCE)
+    assert standstill(np.concatenate([way, np.linspace(0.0, 0.01, 2 * PATIENCE)])) == 2 * PATIENCE
+    assert standstill(np.concatenate([way, np.linspace(0.0, 100.0, 2 * PATIENCE)])) == 0
+    huge = np.where(np.arange(4 * PATIENCE) == 5, 1.7e308, -1.7e308)
+    assert standstill(huge) == 4 * PATIENCE - 6
 
 
 def test_patience_ends_by_asks_of_the_model_that_gained_nothing() -> None:
     """A design, or what was told from elsewhere, says nothing of it; a basin set aside doubles the patience."""
     flat = np.zeros(4 * PATIENCE)
-    assert impatience(flat, flat, asks=4 * PATIENCE) == 2.0  # the first half of all does not count
-    assert impatience(flat, flat, asks=PATIENCE) == 1.0
-    assert impatience(flat, flat, asks=PATIENCE - 1) < 1.0
-    assert impatience(flat, flat, asks=4 * PATIENCE, basins=1) == 1.0
-    growing = np.arange(4 * PATIENCE) * 1.1 * LEAST_GAIN
-    assert impatience(growing, growing, asks=4 * PATIENCE) == 0.0
-
-
-def test_patience_ends_also_where_bent_outputs_make_much_of_little() -> None:
-    """Of a thousand gained before, a hundredth is no growth, whatever the model makes of it."""
-    told = np.concatenate([np.linspace(-1000.0, 0.0, 2 * PATIENCE), np.linspace(0.0, 0.01, 2 * PATIENCE)])
-    bent = np.arange(4.0 * PATIENCE)
-    huge = np.where(np.arange(4 * PATIENCE) == 5, 1.7e308, -1.7e308)
-    assert impatience(huge, bent, asks=4 * PATIENCE) == 2.0
-    assert standstill(bent) == 0
-    assert impatience(told, bent, asks=4 * PATIENCE) == 2.0
+    assert impatience(flat, asks=4 * PATIENCE) == 2.0  # the first half of all does not count
+    assert impatience(flat, asks=PATIENCE) == 1.0
+    assert impatience(flat, asks=PATIENCE - 1) < 1.0
+    assert impatience(flat, asks=4 * PATIENCE, basins=1) == 1.0
+    assert impatience(np.arange(4.0 * PATIENCE), asks=4 * PATIENCE) == 0.0
 
 
 @given(seed=st.integers(0, 999))
