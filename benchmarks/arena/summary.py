@@ -98,8 +98,10 @@ def _rows(problem: str, runs: Sequence[Run], at: int) -> list[Row]:
         regrets.setdefault(run.algorithm, []).append(run.regret(at))
         seconds.setdefault(run.algorithm, []).append(float(np.mean(run.ask_seconds[:at])))
     order = sorted(regrets, key=lambda name: float(np.mean(regrets[name])))
-    best = regrets[order[0]]
-    blind = next((regrets[name] for name in order if ALGORITHMS[name].knowledge == "none"), best)
+    # One lucky run is no mark to be measured by.
+    tested = [name for name in order if len(regrets[name]) >= FEWEST_SEEDS] or order
+    best = regrets[tested[0]]
+    blind = next((regrets[name] for name in tested if ALGORITHMS[name].knowledge == "none"), best)
     return [
         Row(
             problem=problem,

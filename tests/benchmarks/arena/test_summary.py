@@ -85,3 +85,12 @@ def test_mean_rank_is_over_problems() -> None:
         + runs_of("sobol", [2], "rover")
     )
     assert mean_ranks(rows) == {"random": 1.5, "sobol": 1.5}
+
+
+def test_an_algorithm_of_one_run_is_no_mark_for_the_others() -> None:
+    """The best of those run often enough is what others are tested against."""
+    rows = {row.algorithm: row for row in summarize(runs_of("random", [1, 2, 3, 4]) + runs_of("sobol", [0.5]))}
+    assert rows["sobol"].rank == 1
+    assert rows["random"].among_the_best
+    assert rows["random"].among_the_best_blind
+    assert not rows["sobol"].among_the_best
