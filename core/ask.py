@@ -193,6 +193,7 @@ def _by_model(ask: _Ask, waiting: list[Point], points: list[Point], origins: lis
 def _describe(model: Model) -> dict[str, Any]:
     return {
         "model": model.kind,
+        "hopeful": model.hopeful,
         "log_evidence": [s.log_evidence for s in model.samples],
         "weights": [s.weight for s in model.samples],
         "n_factors": [len(s.factors) for s in model.samples],

@@ -52,16 +52,17 @@ def fit(
     *,
     model_weights: torch.Tensor | None = None,
     pairs: Pairs | None = None,
+    hold_mean: bool = False,
     max_evaluations: int = 50,
     expired: Callable[[], bool] = lambda: False,
 ) -> Fit:
     """Maximise evidence plus log prior from `start`; the best point seen is returned, also when time runs out.
 
-    `pairs` are those of `data.X`, where the caller has them already.
+    `pairs` are those of `data.X`, where the caller has them already. `hold_mean` keeps the means at zero.
     """
     weights = torch.ones(layout.n_models, dtype=torch.float64) if model_weights is None else model_weights
     evidence = PairEvidence(layout, kernel, data, pairs or Pairs(data.X))
-    prior = start.prior()
+    prior = start.prior(hold_mean=hold_mean)
     best: tuple[float, Array] = (np.inf, np.clip(start.pack().numpy(), prior.low, prior.high))
 
     def negative(theta: Array) -> tuple[float, Array]:

@@ -24,6 +24,7 @@ LEVEL_SD = 1.0  # ... which varies by so much itself, from problem to problem
 LOG_SCALE = (0.0, 1.0, math.log(1e-4), math.log(1e2))
 LOG_NOISE = (math.log(1e-4), 2.0, math.log(1e-6), math.log(1.0))
 MEAN = (0.0, 0.7, -3.0, 3.0)
+HELD_MEAN = (0.0, 0.7, 0.0, 0.0)  # where it is not fitted
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ class Hyperparameters:
         """The log prior density, up to a constant per parameter."""
         return self.prior()(self.pack().numpy())[0]
 
-    def prior(self) -> Prior:
-        """That of numbers of these shapes, in the order of `pack`."""
+    def prior(self, *, hold_mean: bool = False) -> Prior:
+        """That of numbers of these shapes, in the order of `pack`; the means may be held at zero."""
         vectors = (self.log_lengthscale, self.log_scale, self.log_noise, self.mean)
-        rows = (LOG_LENGTHSCALE, LOG_SCALE, LOG_NOISE, MEAN)
+        rows = (LOG_LENGTHSCALE, LOG_SCALE, LOG_NOISE, HELD_MEAN if hold_mean else MEAN)
         center, sd, low, high = np.repeat(rows, [len(v) for v in vectors], axis=0).T
         return Prior(center, sd, low, high, len(self.log_lengthscale))
 

@@ -20,6 +20,7 @@ from core.evidence import Data
 from core.fit import subset
 from core.graph import Factors
 from core.history import History
+from core.hope import gain_of_structure
 from core.layout import Layout
 from core.pairs import Pairs
 from core.problem import Problem
@@ -47,20 +48,29 @@ class Mixture:
     used: Weighed  # by this ask
     drawn: Weighed  # from the posterior: what is known of the structure, also where a cautious ask uses other ones
     layout: Layout  # of those used
+    structured: float  # nats by which decompositions explain more than one factor does
     chains: tuple[Factors, ...]
     acceptance: float | None
 
 
 def mixture(
-    problem: Problem, space: Space, history: History, state: State, rng: np.random.Generator, budget: Budget
+    problem: Problem,
+    space: Space,
+    history: History,
+    state: State,
+    rng: np.random.Generator,
+    budget: Budget,
+    *,
+    hopeful: bool,
 ) -> Mixture:
     """Fit one set of hyperparameters per chain, then sample."""
     starts = _starts(problem, space, state, rng)
     groups = [*starts, *_whole(problem, space)]
     cautious = state.asks % 2 == 1
-    named = {f"shared_{g}": layouts.shared(space, [start]) for g, start in enumerate(groups)}
-    turns = [(state.asks + g) % 2 == 0 for g in range(len(groups))]
-    fitted = fit_sum(problem, named, history, state, "shared", budget, turns)
+    whole = partition.full(space.n_dims)
+    hopeful = hopeful and groups[-1] == whole  # else nothing says whether there is any structure
+    each = [layouts.shared(space, [group]) for group in groups]
+    fitted = fit_sum(problem, each, history, state, "shared", budget, hopeful=hopeful, turns=2)
     if problem.algorithm.proposals == 0 and state.decompositions:
         used = drawn = [(Visited(s.factors, s.log_evidence, 0.0, s.chain), s.weight) for s in state.decompositions]
         chains, acceptance = state.chains, None
@@ -79,7 +89,8 @@ def mixture(
     layout = layouts.shared(space, [v.partition for v, _ in used], [v.chain for v, _ in used])
     # A group without a sample stays in the vectors: indices must fit.
     layout = replace(layout, n_lengthscales=space.n_dims * len(groups), n_scales=len(groups))
-    return Mixture(fitted, used, drawn, layout, chains, acceptance)
+    gain = gain_of_structure(fitted.log_posteriors, len(groups) - 1 if groups[-1] == whole else None)
+    return Mixture(fitted, used, drawn, layout, gain, chains, acceptance)
 
 
 def _starts(problem: Problem, space: Space, state: State, rng: np.random.Generator) -> list[Factors]:

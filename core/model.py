@@ -25,6 +25,7 @@ from core.evidence import Data
 from core.fit import evaluations_from, fit, thinned
 from core.graph import FactorGraph, Factors
 from core.history import History
+from core.hope import gain_of_structure, is_hopeful
 from core.hyper import Hyperparameters
 from core.layout import Layout
 from core.mixture import WIDEST, mixture
@@ -53,6 +54,7 @@ class Model:
     state: State
     acceptance: float | None
     evaluations: int
+    hopeful: bool = False
 
     def model_weights(self) -> Tensor:
         """k: how much each model of the sum counts."""
@@ -71,7 +73,8 @@ def build(
 ) -> Model:
     """Fit, sample decompositions where they are not known, and condition.
 
-    `by_factor` keeps to known factors, whatever explains their sums best.
+    `by_factor` keeps to known factors, whatever explains their sums best, and to a fitted mean: not to search by, but
+    to be looked at.
     """
     if problem.decomposition.mode == "known":
         factors = known_factors(problem)
@@ -79,7 +82,8 @@ def build(
         if history.has_factors.sum() >= min(3, history.n_obs):
             return _separate(problem, space, history, state, factors, budget)
         return _known(problem, space, history, state, factors, budget, by_factor)
-    return _shared(problem, space, history, state, rng, budget)
+    hopeful = is_hopeful(state) and not by_factor
+    return _shared(problem, space, history, state, rng, budget, hopeful)
 
 
 def known_factors(problem: Problem) -> Factors:
@@ -110,9 +114,9 @@ def _known(
     # In a sum, factors of the same variables cannot be told apart: together they are one.
     distinct = tuple(dict.fromkeys(tuple(sorted(members)) for members in factors))
     rivals = _rivals(space, factors)[:1] if by_factor else _rivals(space, distinct)
-    named = {f"known_{g}": layout for g, (_, _, layout) in enumerate(rivals)}
-    turns = [(state.asks + g) % len(rivals) == 0 for g in range(len(rivals))]
-    fitted = fit_sum(problem, named, history, state, "known", budget, turns)
+    hopeful = is_hopeful(state) and not by_factor
+    each = [layout for _, _, layout in rivals]
+    fitted = fit_sum(problem, each, history, state, "known", budget, hopeful=hopeful, turns=len(rivals))
     best = int(np.argmax(fitted.log_posteriors))
     kind, used, layout = rivals[best]
     transform = fitted.transform
@@ -120,12 +124,13 @@ def _known(
         data = _with_failed(sum_data(history, transform), history.failed)
         posterior = condition(layout, fitted.hypers[best], problem.algorithm.kernel, data)
     evidence = float(posterior.log_evidence[0])
-    stored = dict(zip(named, fitted.hypers, strict=True))
-    new = _remember(state, "known", stored, [transform], (Sample(factors, evidence, 1.0),), ())
+    whole = next((g for g, rival in enumerate(rivals) if rival[1] == partition.full(space.n_dims)), None)
+    split = gain_of_structure(fitted.log_posteriors, whole)
+    new = _remember(state, fitted.kind, fitted.named, [transform], (Sample(factors, evidence, 1.0),), (), split)
     gain = torch.ones(layout.n_factors, dtype=torch.float64)
     blocks = rivals[0][2].blocks  # the study's own, whatever explains the sums
     sample = Sample(used, evidence, 1.0)
-    return Model(kind, posterior, (sample,), gain, blocks, (transform,), new, None, fitted.evaluations)
+    return Model(kind, posterior, (sample,), gain, blocks, (transform,), new, None, fitted.evaluations, hopeful)
 
 
 def _rivals(space: Space, factors: Factors) -> list[tuple[Kind, Factors, Layout]]:
@@ -148,11 +153,12 @@ def _rivals(space: Space, factors: Factors) -> list[tuple[Kind, Factors, Layout]
 
 def _remember(
     state: State,
-    kind: Kind,
+    kind: str,
     hypers: dict[str, Hyperparameters],
     transforms: Sequence[OutputTransform],
     samples: tuple[Sample, ...],
     chains: tuple[Factors, ...],
+    structured: float = 0.0,
 ) -> State:
     return replace(
         state,
@@ -161,13 +167,20 @@ def _remember(
         hyperparameters={**state.hyperparameters, **{name: h.to_dict() for name, h in hypers.items()}},
         powers={**state.powers, kind: [t.power for t in transforms]},
         asks=state.asks + 1,
+        structured=0.5 * (state.structured + structured),
     )
 
 
 def _shared(
-    problem: Problem, space: Space, history: History, state: State, rng: np.random.Generator, budget: Budget
+    problem: Problem,
+    space: Space,
+    history: History,
+    state: State,
+    rng: np.random.Generator,
+    budget: Budget,
+    hopeful: bool,
 ) -> Model:
-    mixed = mixture(problem, space, history, state, rng, budget)
+    mixed = mixture(problem, space, history, state, rng, budget, hopeful=hopeful)
     transform = mixed.fitted.transform
     with budget.phase("condition"):
         data = _with_failed(sum_data(history, transform), history.failed)
@@ -181,11 +194,11 @@ def _shared(
     if mixed.drawn is not mixed.used:
         known = tuple(Sample(v.partition, v.log_evidence, weight, v.chain) for v, weight in mixed.drawn)
     gain = torch.tensor([s.weight for s in samples], dtype=torch.float64)[mixed.layout.owner]
-    stored = {f"shared_{g}": h for g, h in enumerate(mixed.fitted.hypers)}
-    new = _remember(state, "shared", stored, [transform], known, mixed.chains)
+    fitted = mixed.fitted
+    new = _remember(state, fitted.kind, fitted.named, [transform], known, mixed.chains, mixed.structured)
     return Model(
         "shared", posterior, samples, gain, mixed.layout.blocks, (transform,), new, mixed.acceptance,
-        mixed.fitted.evaluations,
+        fitted.evaluations, fitted.hopeful,
     )  # fmt: skip
 
 

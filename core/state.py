@@ -6,6 +6,7 @@
     hyperparameters   by kind of model, to warm-start the next fit
     powers            output powers chosen last, by kind of model
     asks              how many asks of the model there were: what is not done every time is done by this clock
+    structured        nats by which decompositions explain the sums better than one factor of all variables, of late
 
 It is never needed for an answer to exist, only for it to be as good and as cheap as the last one left it.
 """
@@ -43,6 +44,7 @@ class State:
     hyperparameters: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     powers: dict[str, list[float]] = field(default_factory=dict)
     asks: int = 0
+    structured: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -55,6 +57,7 @@ class State:
             "hyperparameters": self.hyperparameters,
             "powers": self.powers,
             "asks": self.asks,
+            "structured": self.structured,
         }
 
     @classmethod
@@ -77,6 +80,7 @@ class State:
                 },
                 {kind: _floats(powers) for kind, powers in data["powers"].items()},
                 int(data.get("asks", 0)),
+                *_floats([data.get("structured", 0.0)]),
             )
             for factors in (*state.chains, *(s.factors for s in state.decompositions)):
                 FactorGraph(n_dims, factors)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from core.budget import Budget
 from core.evidence import Data, cholesky
-from core.fit import evaluations_from, fit, thinned
+from core.fit import Fit, evaluations_from, fit, thinned
 from core.gradient import PairEvidence
 from core.history import History
+from core.hope import EVERY
 from core.hyper import Hyperparameters
 from core.layout import Layout
 from core.pairs import Pairs
@@ -23,18 +25,30 @@ from core.transform import BENDS, OutputTransform
 
 POWER_GAIN = 2.0  # nats of evidence that a change of the output power must bring
 POWER_OBS = 8  # observations before any change
+FRESH_EVERY = 3  # asks, for one model at a time
+FRESH_EVALUATIONS = 16
 
 
 @dataclass(frozen=True)
 class FittedSum:
     """Hyperparameters per layout, the output transform they share, and how many evaluations that took."""
 
+    kind: str  # under which they are stored
+    hopeful: bool
     hypers: list[Hyperparameters]
     log_posteriors: list[float]  # evidence and prior of the hyperparameters, per layout
     transform: OutputTransform
     evaluations: int
     seen: History  # what the fit saw of the history ...
     pairs: Pairs  # ... and the pairs of its inputs
+
+    @property
+    def named(self) -> dict[str, Hyperparameters]:
+        return dict(zip(_names(self.kind, len(self.hypers)), self.hypers, strict=True))
+
+
+def _names(kind: str, n: int) -> list[str]:
+    return [f"{kind}_{g}" for g in range(n)]
 
 
 def given_noise(transform: OutputTransform, y: Array, sem: Array) -> Tensor:
@@ -50,46 +64,75 @@ def sum_data(history: History, transform: OutputTransform) -> Data:
 
 def fit_sum(
     problem: Problem,
-    named: Mapping[str, Layout],
+    layouts: Sequence[Layout],
     history: History,
     state: State,
-    kind: str,
+    kind: Literal["shared", "known"],
     budget: Budget,
-    turns: Sequence[bool],
+    *,
+    hopeful: bool,
+    turns: int,
 ) -> FittedSum:
-    """One fit per layout, by the name it is stored under, all on the same transformed outputs."""
-    layouts = list(named.values())
+    """One fit per layout, all on the same transformed outputs; each goes on once in so many `turns`.
+
+    A `hopeful` model keeps its mean at zero, and hyperparameters of its own.
+    """
     part = thinned(history, max(layout.n_factors for layout in layouts))
+    stored_as = f"hopeful_{kind}" if hopeful else kind
+    names = _names(stored_as, len(layouts))
     bend = problem.algorithm.transform == "auto"
-    power = state.powers.get(kind, [1.0])[0] if bend else 1.0
-    hypers = [Hyperparameters.default(layout).warmed(state.hyperparameters.get(name)) for name, layout in named.items()]
+    power = state.powers.get(stored_as, [1.0])[0] if bend else 1.0
+    hypers = [
+        Hyperparameters.default(layout).warmed(state.hyperparameters.get(name))
+        for name, layout in zip(names, layouts, strict=True)
+    ]
     evaluations = 0
-    allowed = [evaluations_from(state, name, history.n_obs, budget, t) for name, t in zip(named, turns, strict=True)]
+    clock = state.asks + state.asks // EVERY  # or hopeful asks, and the others, would meet the same turns for ever
+    allowed = [
+        evaluations_from(state, name, history.n_obs, budget, (clock + g) % turns == 0) for g, name in enumerate(names)
+    ]
+    afresh = _afresh(state, names)
     bend = bend and allowed[0] > 1  # the power, too, takes its turn
     with budget.phase("fit", 0.4) as expired:
         pairs = Pairs(torch.from_numpy(part.X))
         for _ in range(2):
             data = sum_data(part, OutputTransform.fit(part.y, power))
-            fits = [
-                fit(
-                    layout,
-                    problem.algorithm.kernel,
-                    data,
-                    hyper,
-                    pairs=pairs,
-                    max_evaluations=most,
-                    expired=expired,
-                )
-                for layout, hyper, most in zip(layouts, hypers, allowed, strict=True)
-            ]
-            hypers, evaluations = [f.hyper for f in fits], evaluations + sum(f.evaluations for f in fits)
+
+            def fitted(layout: Layout, start: Hyperparameters, most: int, data: Data = data) -> Fit:
+                return fit(
+                    layout, problem.algorithm.kernel, data, start, pairs=pairs, hold_mean=hopeful,
+                    max_evaluations=most, expired=expired,
+                )  # fmt: skip
+
+            fits = [fitted(*task) for task in zip(layouts, hypers, allowed, strict=True)]
+            evaluations += sum(f.evaluations for f in fits)
+            if afresh is not None and not expired():
+                again = fitted(layouts[afresh], Hyperparameters.default(layouts[afresh]), FRESH_EVALUATIONS)
+                evaluations += again.evaluations
+                fits[afresh] = max(fits[afresh], again, key=lambda f: f.log_posterior)
+                afresh = None
+            hypers = [f.hyper for f in fits]
             best = max(range(len(fits)), key=lambda g: fits[g].log_posterior)
             better = best_power(problem, layouts[best], hypers[best], part, pairs, power) if bend else power
             if better == power or expired():
                 break
             power = better
     reached = [f.log_posterior for f in fits]
-    return FittedSum(hypers, reached, OutputTransform.fit(history.y, power), evaluations, part, pairs)
+    return FittedSum(
+        stored_as, hopeful, hypers, reached, OutputTransform.fit(history.y, power), evaluations, part, pairs
+    )
+
+
+def _afresh(state: State, names: Sequence[str]) -> int | None:
+    """Which of the models, if any, is also fitted from the priors' middle at this ask.
+
+    Going on from ask to ask, a fit may stay where much noise explains what short lengthscales explain far better: on
+    the histories of one study by 40 nats, for 25 asks.
+    """
+    if state.asks % FRESH_EVERY:
+        return None
+    turn = (state.asks // FRESH_EVERY + state.asks // (FRESH_EVERY * EVERY)) % len(names)
+    return turn if names[turn] in state.hyperparameters else None
 
 
 def best_power(

@@ -1,0 +1,28 @@
+"""When an ask is hopeful: made by a model that takes unknown places to be as good as those told.
+
+A fitted mean says what the objective is like where nobody looked, and as a rule that is poor. With most observations on
+one peak, the model is that peak in a wide plain: it promises nothing elsewhere, and the search polishes what it has.
+Held at the middle of the outputs, which rises with the search, the mean explains the same data by long slopes, and the
+more of them lie on one peak, the more is hoped of other places. Too much where a decomposition is found: factors of few
+variables have been seen all over, and need no hope. So half of the asks are hopeful, as long as none explains the
+sums clearly better than one factor of all variables does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.state import State
+
+EVERY = 4  # asks, of which two are hopeful: one of each of the two kinds that take turns
+FROM = 10  # asks
+CLEAR = 10.0  # nats
+
+
+def is_hopeful(state: State) -> bool:
+    return state.asks >= FROM and state.asks % EVERY >= EVERY // 2 and state.structured < CLEAR
+
+
+def gain_of_structure(log_posteriors: Sequence[float], whole: int | None) -> float:
+    """By how many nats the best of these models beats one factor of all variables (the one at `whole`, if any)."""
+    return 0.0 if whole is None else max(log_posteriors) - log_posteriors[whole]
