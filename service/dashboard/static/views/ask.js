@@ -40,9 +40,10 @@ function notes({ fallbacks = [], cut_short: cut = [] }) {
   return sentences.length ? h("ul", { class: "notice" }, sentences.map((text) => h("li", {}, text))) : null;
 }
 
-function modelFacts({ model, acceptance_rate: acceptance, fit_evaluations: fits, log_evidence: evidence, beta, n_factors: sizes }, decomposition) {
+function modelFacts({ model, hopeful, acceptance_rate: acceptance, fit_evaluations: fits, log_evidence: evidence, beta, n_factors: sizes }, decomposition) {
   const facts = [];
   if (model) facts.push(["model", model]);
+  if (hopeful) facts.push(["mean", "held at that of the outputs, so that unknown places promise more"]);
   if (decomposition) facts.push(["decompositions", count(decomposition.samples.length, "sample")]);
   if (sizes?.length) facts.push(["factors", [...new Set(sizes)].sort((a, b) => a - b).join(", ")]);
   if (typeof acceptance === "number") facts.push(["acceptance rate", percent(acceptance)]);
