@@ -25,7 +25,7 @@ from benchmarks.arena.pool import run_all
 from benchmarks.arena.run import Run, Task
 from benchmarks.arena.summary import Row, summarize
 from benchmarks.readme import OWN_README, PLOTS, fill
-from benchmarks.rivals import ALGORITHMS
+from benchmarks.rivals import ALGORITHMS, find
 
 PROBLEM_SETS = {
     "paper": problems.PAPER,
@@ -52,8 +52,16 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("--problems", default="paper-shifted", help=f"names or sets ({', '.join(PROBLEM_SETS)}), by commas")
-    p.add_argument("--algorithms", default="all", help=f"names or sets ({', '.join(ALGORITHM_SETS)}), by commas")
-    p.add_argument("--seeds", type=int, default=5, help="seeds 0 ... n-1; each is another instance (default 5)")
+    p.add_argument(
+        "--algorithms",
+        default="all",
+        help=f"names or sets ({', '.join(ALGORITHM_SETS)}), by commas; "
+        "dumbo@hope.CLEAR=0 is ours with a constant of the core changed",
+    )
+    p.add_argument("--seeds", type=int, default=5, help="how many; each is another instance (default 5)")
+    p.add_argument(
+        "--first-seed", type=int, default=0, help="seeds from here on: to try things on others than a table's"
+    )
     p.add_argument("--budget", type=int, help="evaluations (default 40 for camel, 60 for hartmann, 100 else)")
     p.add_argument("--at", default="", help="summarize also after these numbers of evaluations, by commas")
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
@@ -88,12 +96,9 @@ def plan(options: argparse.Namespace) -> list[Task]:
         factors = problems.make(problem, trees_file=options.trees).factors
         budget = options.budget or problems.budget_of(problem)
         for name in chosen(options.algorithms, ALGORITHM_SETS):
-            if name not in ALGORITHMS:
-                raise ValueError(f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}")
-            if ALGORITHMS[name].knowledge == "none" or factors is not None:
-                tasks += [
-                    Task(problem, name, seed, budget, options.trees, options.url) for seed in range(options.seeds)
-                ]
+            if find(name).knowledge == "none" or factors is not None:
+                seeds = range(options.first_seed, options.first_seed + options.seeds)
+                tasks += [Task(problem, name, seed, budget, options.trees, options.url) for seed in seeds]
     return sorted(tasks, key=lambda task: task.seed)  # a first seed of everything says most early
 
 

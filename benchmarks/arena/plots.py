@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.arena.run import Run
-from benchmarks.rivals import ALGORITHMS
+from benchmarks.rivals import ALGORITHMS, find
 
 # One colour per algorithm wherever it is shown; ours are the solid, thicker lines.
 _PALETTE = [
@@ -26,19 +26,24 @@ _LOCAL = [name for name in ALGORITHMS if not name.endswith("-http")]
 _COLORS = dict(zip(_LOCAL, _PALETTE, strict=False))
 
 
+def _order(name: str) -> tuple[int, str]:
+    """As they are listed, changed ones after their base."""
+    return list(ALGORITHMS).index(name.split("@")[0]), name
+
+
 def draw_problem(axes: Any, problem: str, runs: Sequence[Run]) -> None:
     """The curves of every algorithm on one problem."""
     budget = min(run.budget for run in runs)
     evaluations = np.arange(1, budget + 1)
     lowest = np.inf
-    for name in (name for name in ALGORITHMS if any(run.algorithm == name for run in runs)):
+    for name in sorted({run.algorithm for run in runs}, key=_order):
         curves = np.array([run.regrets()[:budget] for run in runs if run.algorithm == name])
         mean = curves.mean(axis=0)
         error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else 0 * mean
         ours = "dumbo" in name
-        color = _COLORS[name.removesuffix("-http")]
+        color = _COLORS[name.removesuffix("-http")] if "@" not in name else _PALETTE[-1 - sum(name.encode()) % 17]
         style = {"lw": 2.2, "zorder": 3} if ours else {"lw": 1.2, "ls": "--"}
-        axes.plot(evaluations, mean, label=ALGORITHMS[name].label, color=color, **style)
+        axes.plot(evaluations, mean, label=find(name).label, color=color, **style)
         floor = mean / 10 if (mean > 0).all() else -np.inf  # a band reaching below zero would leave a log axis
         axes.fill_between(evaluations, np.maximum(mean - error, floor), mean + error, color=color, alpha=0.15, lw=0)
         lowest = min(lowest, mean.min())

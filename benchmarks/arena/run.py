@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import problems, rivals
+from benchmarks.rivals.changes import in_force
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,13 @@ def execute(task: Task, progress: Callable[[int], None] = lambda n_done: None) -
     optimizer = rivals.make(task.algorithm, problem, task.seed, **options)
     noise = np.random.default_rng([task.seed, 0x4015E])
     values, ask_seconds = [], []
-    for n_done in range(1, task.budget + 1):
-        start = time.perf_counter()
-        x = optimizer.ask()
-        ask_seconds.append(round(time.perf_counter() - start, 6))
-        y, Y = problem.observe(x, noise)
-        optimizer.tell(x, y, Y)
-        values.append(problem.f(x) if problem.noise else y)
-        progress(n_done)
+    with in_force(rivals.find(task.algorithm).changes):
+        for n_done in range(1, task.budget + 1):
+            start = time.perf_counter()
+            x = optimizer.ask()
+            ask_seconds.append(round(time.perf_counter() - start, 6))
+            y, Y = problem.observe(x, noise)
+            optimizer.tell(x, y, Y)
+            values.append(problem.f(x) if problem.noise else y)
+            progress(n_done)
     return Run(task.problem, task.algorithm, task.seed, values, problem.optimum, ask_seconds)

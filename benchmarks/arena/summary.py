@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 from benchmarks.arena.run import Run
-from benchmarks.rivals import ALGORITHMS
+from benchmarks.rivals import find
 
 SIGNIFICANCE = 0.05
 FEWEST_SEEDS = 4
@@ -50,7 +50,7 @@ class Row:
 
     @property
     def blind(self) -> bool:
-        return ALGORITHMS[self.algorithm].knowledge == "none"
+        return find(self.algorithm).knowledge == "none"
 
     @property
     def among_the_best(self) -> bool:
@@ -101,7 +101,7 @@ def _rows(problem: str, runs: Sequence[Run], at: int) -> list[Row]:
     # One lucky run is no mark to be measured by.
     tested = [name for name in order if len(regrets[name]) >= FEWEST_SEEDS] or order
     best = regrets[tested[0]]
-    blind = next((regrets[name] for name in tested if ALGORITHMS[name].knowledge == "none"), best)
+    blind = next((regrets[name] for name in tested if find(name).knowledge == "none"), best)
     return [
         Row(
             problem=problem,

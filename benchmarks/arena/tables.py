@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from benchmarks.arena.summary import SIGNIFICANCE, Row, mean_ranks
-from benchmarks.rivals import ALGORITHMS
+from benchmarks.rivals import find
 
 # The paper's Table 2. WLAN's rewards there, 120.67 and 121.11, are given as regret against our optimum.
 PAPER_DUMBO = {
@@ -44,7 +44,7 @@ def problem_table(rows: Sequence[Row]) -> str:
         "|---:|---|---|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
-        algorithm = ALGORITHMS[row.algorithm]
+        algorithm = find(row.algorithm)
         knows = "" if row.blind else algorithm.knowledge
         p_blind = probability(row.p_blind) if row.blind else ""
         lines.append(
@@ -77,7 +77,7 @@ def overview(rows: Sequence[Row]) -> str:
     ]
     for name, rank in mean_ranks(rows).items():
         row = [_cell(cells[name, p], most[p]) if (name, p) in cells else "" for p, _ in columns]
-        lines.append(f"| {ALGORITHMS[name].label} | " + " | ".join(row) + f" | {rank:.1f} |")
+        lines.append(f"| {find(name).label} | " + " | ".join(row) + f" | {rank:.1f} |")
     for i, label in enumerate(("DuMBO in the paper", "ADD-DuMBO in the paper")):
         stated = [PAPER_DUMBO.get(p.removesuffix("-shifted"), (None, None))[i] for p, _ in columns]
         if any(value is not None for value in stated):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
 from benchmarks.problems import BenchmarkProblem
 from benchmarks.rivals.base import Optimizer
+from benchmarks.rivals.changes import Change, parsed
 
-__all__ = ["ALGORITHMS", "Algorithm", "Optimizer", "make"]
+__all__ = ["ALGORITHMS", "Algorithm", "Optimizer", "find", "make"]
 
 Knowledge = Literal["none", "factors", "factor values"]
 
@@ -24,6 +25,7 @@ class Algorithm:
     cls: str
     knowledge: Knowledge = "none"
     options: tuple[tuple[str, Any], ...] = ()
+    changes: tuple[Change, ...] = ()  # of the core's constants, while it runs
 
     def make(self, problem: BenchmarkProblem, seed: int, **more: Any) -> Optimizer:
         cls: Callable[..., Optimizer] = getattr(import_module(f"benchmarks.rivals.{self.module}"), self.cls)
@@ -66,8 +68,17 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 
+def find(name: str) -> Algorithm:
+    """The algorithm of this name, ours also with changes (`dumbo@hope.CLEAR=0`); ValueError says which there are."""
+    base, *changes = name.split("@")
+    if base not in ALGORITHMS or (changes and base not in _OURS):
+        raise ValueError(f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}, and dumbo@hope.CLEAR=0")
+    found = ALGORITHMS[base]
+    if not changes:
+        return found
+    return replace(found, label=f"{found.label}, {', '.join(changes)}", changes=tuple(map(parsed, changes)))
+
+
 def make(name: str, problem: BenchmarkProblem, seed: int, **options: Any) -> Optimizer:
-    """The algorithm of this name on a problem; ValueError says which names there are."""
-    if name not in ALGORITHMS:
-        raise ValueError(f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}")
-    return ALGORITHMS[name].make(problem, seed, **options)
+    """The algorithm of this name on a problem."""
+    return find(name).make(problem, seed, **options)
