@@ -215,7 +215,7 @@ def _search(
     probe = released(ask.history, region.free.numpy() & space.is_continuous, model.state.asks, ask.rng)
     restless = _impatience(ask, model)
     while len(points) < count:
-        bold = _is_bold(ask.history.n_obs + len(awaited), restless)
+        bold = _is_bold(ask.state.asks + len(awaited), restless)
         found, beta = _maximise(ask, model, posterior, region, awaited, bold=bold, restless=restless)
         if probe is not None:
             found, probe = _with_probe(space, region, found, *probe), None
@@ -242,9 +242,12 @@ def _impatience(ask: _Ask, model: Model) -> float:
     return impatience(ask.history.y, ask.state.asks, ask.basins)
 
 
-def _is_bold(n_seen: int, restless: float) -> bool:
-    """Every other ask is, two by two since the chains' turns go one by one; more of them the longer nothing grows."""
-    return n_seen // 2 % 2 ** (1 + int(math.log2(max(1.0, restless)))) != 0
+def _is_bold(asks: int, restless: float) -> bool:
+    """Every other ask is, two by two since the chains' turns go one by one; more of them the longer nothing grows.
+
+    These are the asks that else would be hopeful (`core.hope`): those that trust the fitted model go on.
+    """
+    return asks // 2 % 2 ** (1 + int(math.log2(max(1.0, restless)))) != 0
 
 
 def _maximise(

@@ -4,23 +4,36 @@ A fitted mean says what the objective is like where nobody looked, and as a rule
 one peak, the model is that peak in a wide plain: it promises nothing elsewhere, and the search polishes what it has.
 Held at the middle of the outputs, which rises with the search, the mean explains the same data by long slopes, and the
 more of them lie on one peak, the more is hoped of other places. Too much where a decomposition is found: factors of few
-variables have been seen all over, and need no hope. So half of the asks are hopeful, as long as none explains the
-sums clearly better than one factor of all variables does.
+variables have been seen all over, and need no hope; and too much where the search gains with every other step. So half
+of the asks are hopeful, as long as no decomposition explains the sums clearly better than one factor of all variables
+does, and few of the latest observations were new best ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from core.space import Array
 from core.state import State
 
 EVERY = 4  # asks, of which two are hopeful: one of each of the two kinds that take turns
 FROM = 10  # asks
 CLEAR = 10.0  # nats
+LATEST = 12  # observations ...
+MOST = 3  # ... of which at most so many were the best when they were told
 
 
-def is_hopeful(state: State) -> bool:
-    return state.asks >= FROM and state.asks % EVERY >= EVERY // 2 and state.structured < CLEAR
+def is_hopeful(state: State, y: Array) -> bool:
+    """Whether the next ask is, given the outputs in the order they were told."""
+    due = state.asks >= FROM and state.asks % EVERY >= EVERY // 2
+    return due and state.structured < CLEAR and records(y)[-LATEST:].sum() <= MOST
+
+
+def records(y: Array) -> Array:
+    """t: 1 where an output was larger than all before it."""
+    return np.diff(np.maximum.accumulate(y), prepend=-np.inf) > 0.0
 
 
 def gain_of_structure(log_posteriors: Sequence[float], whole: int | None) -> float:

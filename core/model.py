@@ -82,7 +82,7 @@ def build(
         if history.has_factors.sum() >= min(3, history.n_obs):
             return _separate(problem, space, history, state, factors, budget)
         return _known(problem, space, history, state, factors, budget, by_factor)
-    hopeful = is_hopeful(state) and not by_factor
+    hopeful = is_hopeful(state, history.y) and not by_factor
     return _shared(problem, space, history, state, rng, budget, hopeful)
 
 
@@ -114,7 +114,7 @@ def _known(
     # In a sum, factors of the same variables cannot be told apart: together they are one.
     distinct = tuple(dict.fromkeys(tuple(sorted(members)) for members in factors))
     rivals = _rivals(space, factors)[:1] if by_factor else _rivals(space, distinct)
-    hopeful = is_hopeful(state) and not by_factor
+    hopeful = is_hopeful(state, history.y) and not by_factor
     each = [layout for _, _, layout in rivals]
     fitted = fit_sum(problem, each, history, state, "known", budget, hopeful=hopeful, turns=len(rivals))
     best = int(np.argmax(fitted.log_posteriors))

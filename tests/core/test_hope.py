@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core import Observation, Problem, predict
 from core.evidence import log_evidence
 from core.fit import fit
-from core.hope import CLEAR, EVERY, FROM, gain_of_structure, is_hopeful
+from core.hope import CLEAR, EVERY, FROM, LATEST, MOST, gain_of_structure, is_hopeful, records
 from core.hyper import Hyperparameters
 from core.state import State
 from core.sums import FRESH_EVERY
@@ -32,10 +34,22 @@ def random_told(n_dims: int, n: int = 30, function: Any = product) -> list[Obser
 
 def test_half_of_the_asks_are_hopeful_unless_structure_is_clear() -> None:
     """None at the beginning, and none once decompositions explain the sums clearly better."""
-    asks = range(FROM, FROM + 10 * EVERY)
-    assert not any(is_hopeful(State(asks=n)) for n in range(FROM))
-    assert sum(is_hopeful(State(asks=n)) for n in asks) == 10 * EVERY // 2
-    assert not any(is_hopeful(State(asks=n, structured=CLEAR)) for n in asks)
+    asks, still = range(FROM, FROM + 10 * EVERY), np.zeros(30)
+    assert not any(is_hopeful(State(asks=n), still) for n in range(FROM))
+    assert sum(is_hopeful(State(asks=n), still) for n in asks) == 10 * EVERY // 2
+    assert not any(is_hopeful(State(asks=n, structured=CLEAR), still) for n in asks)
+
+
+@given(gains=st.lists(st.booleans(), min_size=1, max_size=40))
+def test_a_search_that_gains_needs_no_hope(gains: list[bool]) -> None:
+    """New best values among the latest observations end it, older ones do not."""
+    y = np.where(gains, np.arange(1.0, len(gains) + 1), -1.0)  # what gains is larger than all before it
+    best, new = -np.inf, []
+    for value in y:
+        new.append(value > best)
+        best = max(best, value)
+    assert records(y).tolist() == new
+    assert is_hopeful(State(asks=EVERY * 3 + 2), y) == (sum(new[-LATEST:]) <= MOST)
 
 
 def test_gain_of_structure_is_over_one_factor_of_all_variables() -> None:
