@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.space import Array
 from core.state import State
@@ -28,11 +29,11 @@ MOST = 3  # ... of which at most so many were the best when they were told
 def is_hopeful(state: State, y: Array) -> bool:
     """Whether the next ask is, given the outputs in the order they were told."""
     due = state.asks >= FROM and state.asks % EVERY >= EVERY // 2
-    return due and state.structured < CLEAR and records(y)[-LATEST:].sum() <= MOST
+    return due and state.structured < CLEAR and int(records(y)[-LATEST:].sum()) <= MOST
 
 
-def records(y: Array) -> Array:
-    """t: 1 where an output was larger than all before it."""
+def records(y: Array) -> NDArray[np.bool_]:
+    """t: where an output was larger than all before it."""
     return np.diff(np.maximum.accumulate(y), prepend=-np.inf) > 0.0
 
 

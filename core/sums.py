@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from core.budget import Budget
 from core.evidence import Data, cholesky
-from core.fit import Fit, evaluations_from, fit, thinned
+from core.fit import evaluations_from, fit, thinned
 from core.gradient import PairEvidence
 from core.history import History
 from core.hope import EVERY
@@ -96,21 +97,25 @@ def fit_sum(
     with budget.phase("fit", 0.4) as expired:
         pairs = Pairs(torch.from_numpy(part.X))
         for _ in range(2):
-            data = sum_data(part, OutputTransform.fit(part.y, power))
-
-            def fitted(layout: Layout, start: Hyperparameters, most: int, data: Data = data) -> Fit:
-                return fit(
-                    layout, problem.algorithm.kernel, data, start, pairs=pairs, hold_mean=hopeful,
-                    max_evaluations=most, expired=expired,
-                )  # fmt: skip
-
-            fits = [fitted(*task) for task in zip(layouts, hypers, allowed, strict=True)]
+            fit_from = partial(
+                fit,
+                kernel=problem.algorithm.kernel,
+                data=sum_data(part, OutputTransform.fit(part.y, power)),
+                pairs=pairs,
+                hold_mean=hopeful,
+                expired=expired,
+            )
+            fits = [
+                fit_from(layout, start=hyper, max_evaluations=most)
+                for layout, hyper, most in zip(layouts, hypers, allowed, strict=True)
+            ]
             evaluations += sum(f.evaluations for f in fits)
             if afresh is not None and not expired():
-                again = fitted(layouts[afresh], Hyperparameters.default(layouts[afresh]), FRESH_EVALUATIONS)
+                start = Hyperparameters.default(layouts[afresh])
+                again = fit_from(layouts[afresh], start=start, max_evaluations=FRESH_EVALUATIONS)
                 evaluations += again.evaluations
                 fits[afresh] = max(fits[afresh], again, key=lambda f: f.log_posterior)
-                afresh = None
+                afresh = None  # once is enough
             hypers = [f.hyper for f in fits]
             best = max(range(len(fits)), key=lambda g: fits[g].log_posterior)
             better = best_power(problem, layouts[best], hypers[best], part, pairs, power) if bend else power

@@ -92,7 +92,7 @@ def test_diagnostics_say_how_the_point_was_made() -> None:
     """Evidence, acceptance, ADMM's course, phi before and after polish, seconds by phase, fallbacks: all JSON-able."""
     told = propose(unit_problem(3, algorithm=QUICK), history(3)).diagnostics
     assert set(told) >= {"model", "log_evidence", "weights", "n_factors", "acceptance_rate", "fit_evaluations",
-                         "output_powers", "admm", "seconds", "fallbacks", "cut_short"}  # fmt: skip
+                         "hopeful", "output_powers", "admm", "seconds", "fallbacks", "cut_short"}  # fmt: skip
     assert set(told["seconds"]) >= {"fit", "sample", "condition", "maximise"}
     assert all(seconds >= 0 for seconds in told["seconds"].values())
     assert set(told["admm"]) >= {"iterations", "primal_residuals", "dual_residuals", "stopped_by", "acquisition_admm",
