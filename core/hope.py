@@ -34,7 +34,7 @@ def is_hopeful(state: State, y: Array) -> bool:
 
 def records(y: Array) -> NDArray[np.bool_]:
     """t: where an output was larger than all before it."""
-    return np.diff(np.maximum.accumulate(y), prepend=-np.inf) > 0.0
+    return np.asarray(y > np.concatenate([[-np.inf], np.maximum.accumulate(y)[:-1]]))
 
 
 def gain_of_structure(log_posteriors: Sequence[float], whole: int | None) -> float:
