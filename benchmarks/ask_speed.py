@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.arena.pool import ONE_THREAD
+from benchmarks.problems import BenchmarkProblem
 from benchmarks.readme import PLOTS, fill
 from benchmarks.rivals import ALGORITHMS
 from benchmarks.speed.histories import OURS_ONLY, PROBLEMS, points
@@ -30,7 +31,11 @@ ALGORITHM_NAMES = ["dumbo", "add-dumbo", "add-dumbo-y", "optuna-gp", "botorch-lo
 SIZES = [25, 50, 100, 200, 400, 800]
 # Every ask is to be the model's, whatever initial design the core would choose; the issue asks for 100 proposals.
 OUR_OPTIONS = {"initial_trials": 1, "proposals": 100}
-OUR_ROUNDS = 2  # of turns: the first asks after a history is told at once find chains that have hardly moved yet
+OUR_REPEATS = 3  # times those of the others: four times three is a whole round of turns
+# Ours in a study under way: the first asks find chains that have hardly moved, and hopeful ones come after ten. Where each
+# takes seconds, one must do.
+WARM_UP = 16
+WARM_UP_DIMS = 128
 
 
 def parser() -> argparse.ArgumentParser:
@@ -46,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         "--repeats",
         type=int,
         default=4,
-        help="asks to take the mean of, twice as many of ours; four are a whole round of turns (default 4)",
+        help="asks to take the mean of, three times as many of ours: twelve are a whole round of turns (default 4)",
     )
     p.add_argument("--limit", type=float, default=60.0, help="stop growing t once an ask took so many seconds")
     p.add_argument("--reference", type=Path, help="a checkout of the paper's own implementation, timed on Powell-24")
@@ -68,12 +73,10 @@ def measurements(options: argparse.Namespace) -> Iterator[Measurement]:
     for history in options.histories.split(","):
         problem = PROBLEMS[history]()
         for name in options.algorithms.split(","):
-            ours = OUR_OPTIONS if "dumbo" in name else {}
-            repeats = options.repeats * (OUR_ROUNDS if ours else 1)
-            if history in OURS_ONLY and not ours:
+            if history in OURS_ONLY and "dumbo" not in name:
                 continue
             for n_obs in numbers(options.sizes):
-                done = measure(name, history, problem, points(problem, n_obs), repeats, **ours)
+                done = _measured(name, history, problem, n_obs, options.repeats)
                 yield done
                 if done.seconds > options.limit:
                     break
@@ -81,12 +84,20 @@ def measurements(options: argparse.Namespace) -> Iterator[Measurement]:
         yield from _reference(options)
 
 
+def _measured(name: str, history: str, problem: BenchmarkProblem, n_obs: int, repeats: int) -> Measurement:
+    X = points(problem, n_obs)
+    if "dumbo" not in name:
+        return measure(name, history, problem, X, repeats)
+    warm_up = min(WARM_UP, n_obs // 2) if problem.n_dims <= WARM_UP_DIMS else 1
+    return measure(name, history, problem, X, repeats * OUR_REPEATS, warm_up, **OUR_OPTIONS)
+
+
 def _reference(options: argparse.Namespace) -> Iterator[Measurement]:
     problem = PROBLEMS["powell-24"]()
     for n_obs in numbers(options.reference_sizes):
         X = points(problem, n_obs)
         if n_obs not in numbers(options.sizes):
-            yield measure("dumbo", "powell-24", problem, X, options.repeats, **OUR_OPTIONS)
+            yield _measured("dumbo", "powell-24", problem, n_obs, options.repeats)
         done = measure_reference(options.reference, "powell-24", problem, X, options.reference_limit, options.repeats)
         yield done
         if done.at_least:

@@ -1,8 +1,8 @@
 """Seconds per ask, by phase, in a study that is under way.
 
 Processor seconds are what is compared: with one thread they equal the clock's on an idle machine, and on a busy one
-they still say what an ask costs. Phases are by the clock. Ours do not do the same at every ask: models take turns, two
-by two or four by four, so that what an ask costs is the mean over a whole round.
+they still say what an ask costs. Phases are by the clock. Ours do not do the same at every ask: models take turns, and
+all turns have come round after twelve, so that what an ask costs is the mean over those.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ class Measurement:
 
 
 def measure(
-    name: str, history: str, problem: BenchmarkProblem, X: Array, repeats: int = 4, **options: Any
+    name: str, history: str, problem: BenchmarkProblem, X: Array, repeats: int = 4, warm_up: int = 1, **options: Any
 ) -> Measurement:
-    """Tell all but one point of the history, ask once to warm up as a running study is, then time the next asks."""
+    """Tell all but some points of the history, ask for those to warm up as a running study is, then time the next."""
     optimizer = rivals.make(name, problem, 0, **options)
-    for x in X[:-1]:
+    for x in X[:-warm_up]:
         optimizer.tell(x, *_observation(problem, x))
     x = optimizer.ask()
+    for _ in range(warm_up - 1):
+        optimizer.tell(x, *_observation(problem, x))
+        x = optimizer.ask()
     processor, wall, phases = [], [], []
     for _ in range(repeats):
         optimizer.tell(x, *_observation(problem, x))
