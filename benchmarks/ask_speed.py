@@ -32,8 +32,8 @@ SIZES = [25, 50, 100, 200, 400, 800]
 # Every ask is to be the model's, whatever initial design the core would choose; the issue asks for 100 proposals.
 OUR_OPTIONS = {"initial_trials": 1, "proposals": 100}
 OUR_REPEATS = 3  # times those of the others: four times three is a whole round of turns
-# Ours in a study under way: the first asks find chains that have hardly moved, and hopeful ones come after ten. Where each
-# takes seconds, one must do.
+# Ours in a study under way: the first asks find chains that have hardly moved, and hopeful ones come after ten. Where
+# each takes seconds, one must do.
 WARM_UP = 16
 WARM_UP_DIMS = 128
 

@@ -243,11 +243,13 @@ def _impatience(ask: _Ask, model: Model) -> float:
 
 
 def _is_bold(asks: int, restless: float) -> bool:
-    """Every other ask is, two by two since the chains' turns go one by one; more of them the longer nothing grows.
+    """Every fourth ask is, two by two since the chains' turns go one by one; more of them the longer nothing grows.
 
-    These are the asks that else would be hopeful (`core.hope`): those that trust the fitted model go on.
+    They are taken from those that are not hopeful (`core.hope`) and follow the fitted model, which no longer gains; but
+    never all of them.
     """
-    return asks // 2 % 2 ** (1 + int(math.log2(max(1.0, restless)))) != 0
+    pair = asks // 2
+    return pair % 2 == 0 and pair // 2 % 2 ** (1 + int(math.log2(max(1.0, restless)))) != 0
 
 
 def _maximise(
