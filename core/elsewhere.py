@@ -2,7 +2,7 @@
 
 Near its best point a search always sees some improvement left, and where it sees none it has nothing else to go by: it
 would evaluate one optimum to its last digit for the rest of the budget. So once the best value no longer grows, every
-other ask goes elsewhere, and more of them the longer that lasts: the observations in the basin of the best point are
+fourth ask goes elsewhere, and more of them the longer that lasts: the observations in the basin of the best point are
 set aside, and the ask is made from the others alone. They are standardised, fitted and sampled afresh, because a fit to
 many points on one peak says that everything away from it is flat; the points set aside count as poor, or those on the
 way there would lead back. Where the others have come to their end, too, the next basin is set aside as well. Nothing is

@@ -6,7 +6,7 @@ judge is exact where phi is a bound: it uses the variance of the sum itself, and
 also looks whether a mixture of the candidates promises more than each of them: phi explores all factors at once, where
 it often pays to explore one or two and to leave the others at their best. Where factors were told one by one, the parts
 of the problem that share no variable are judged, and put together, each by itself. Once even the best promises next to
-nothing, every other ask is bold: polishing one optimum to its last digit is no way to find out whether there is a
+nothing, every fourth ask is bold: polishing one optimum to its last digit is no way to find out whether there is a
 better one. It goes elsewhere (`core.elsewhere`), or takes the largest weight where that cannot be.
 """
 
