@@ -11,6 +11,7 @@ does, and few of the latest observations were new best ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,5 +39,10 @@ def records(y: Array) -> NDArray[np.bool_]:
 
 
 def gain_of_structure(log_posteriors: Sequence[float], whole: int | None) -> float:
-    """By how many nats the best of these models beats one factor of all variables (the one at `whole`, if any)."""
-    return 0.0 if whole is None else max(log_posteriors) - log_posteriors[whole]
+    """By how many nats the best of these models beats one factor of all variables (the one at `whole`, if any).
+
+    A fit that failed (minus infinity) says nothing of structure.
+    """
+    if whole is None or not math.isfinite(log_posteriors[whole]):
+        return 0.0
+    return max(log_posteriors) - log_posteriors[whole]

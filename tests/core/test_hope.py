@@ -59,6 +59,13 @@ def test_gain_of_structure_is_over_one_factor_of_all_variables() -> None:
     assert gain_of_structure([3.0, 5.0], None) == 0.0
 
 
+def test_a_failed_fit_leaves_a_state_that_can_be_read() -> None:
+    """Its log posterior is minus infinity, which must not be stored."""
+    assert gain_of_structure([3.0, -math.inf], 1) == 0.0
+    assert gain_of_structure([-math.inf, -math.inf], 1) == 0.0
+    assert gain_of_structure([-math.inf, 3.0], 1) == 0.0
+
+
 def test_a_held_mean_is_zero_and_the_rest_is_fitted() -> None:
     """Under the held mean no other hyperparameters near by do better, and the fitted mean does."""
     layout, X, y = example()
