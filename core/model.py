@@ -127,6 +127,7 @@ def _known(
     whole = next((g for g, rival in enumerate(rivals) if rival[1] == partition.full(space.n_dims)), None)
     split = gain_of_structure(fitted.log_posteriors, whole)
     new = _remember(state, fitted.kind, fitted.named, [transform], (Sample(factors, evidence, 1.0),), (), split)
+    new = replace(new, behind={**state.behind, **fitted.behind})
     gain = torch.ones(layout.n_factors, dtype=torch.float64)
     blocks = rivals[0][2].blocks  # the study's own, whatever explains the sums
     sample = Sample(used, evidence, 1.0)

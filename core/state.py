@@ -7,6 +7,7 @@
     powers            output powers chosen last, by kind of model
     asks              how many asks of the model there were: what is not done every time is done by this clock
     structured        nats by which decompositions explain the sums better than one factor of all variables, of late
+    behind            nats by which each model of known factors' sums explained them less than the best, at its last fit
 
 It is never needed for an answer to exist, only for it to be as good and as cheap as the last one left it.
 """
@@ -45,6 +46,7 @@ class State:
     powers: dict[str, list[float]] = field(default_factory=dict)
     asks: int = 0
     structured: float = 0.0
+    behind: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -58,6 +60,7 @@ class State:
             "powers": self.powers,
             "asks": self.asks,
             "structured": self.structured,
+            "behind": self.behind,
         }
 
     @classmethod
@@ -81,6 +84,7 @@ class State:
                 {kind: _floats(powers) for kind, powers in data["powers"].items()},
                 int(data.get("asks", 0)),
                 *_floats([data.get("structured", 0.0)]),
+                {name: _floats([gap])[0] for name, gap in data.get("behind", {}).items()},
             )
             for factors in (*state.chains, *(s.factors for s in state.decompositions)):
                 FactorGraph(n_dims, factors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,8 +27,9 @@ from core.transform import BENDS, OutputTransform
 
 POWER_GAIN = 2.0  # nats of evidence that a change of the output power must bring
 POWER_OBS = 8  # observations before any change
-FRESH_EVERY = 3  # asks, for one model at a time
+FRESH_EVERY = 6  # asks, for one model at a time
 FRESH_EVALUATIONS = 16
+FAR = 20.0  # nats behind the best: such a model sits out until its turn to be fitted afresh comes
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,13 @@ class FittedSum:
     @property
     def named(self) -> dict[str, Hyperparameters]:
         return dict(zip(_names(self.kind, len(self.hypers)), self.hypers, strict=True))
+
+    @property
+    def behind(self) -> dict[str, float]:
+        """By name, nats behind the best; a fit that failed says nothing."""
+        gaps = [max(self.log_posteriors) - reached for reached in self.log_posteriors]
+        named = zip(_names(self.kind, len(gaps)), gaps, strict=True)
+        return {name: gap if math.isfinite(gap) else 0.0 for name, gap in named}
 
 
 def _names(kind: str, n: int) -> list[str]:
@@ -76,7 +85,8 @@ def fit_sum(
 ) -> FittedSum:
     """One fit per layout, all on the same transformed outputs; each goes on once in so many `turns`.
 
-    A `hopeful` model keeps its mean at zero, and hyperparameters of its own.
+    A `hopeful` model keeps its mean at zero, and hyperparameters of its own. One that was far behind the best sits out
+    until its turn to be fitted afresh comes, and is taken to stay as far behind.
     """
     part = thinned(history, max(layout.n_factors for layout in layouts))
     stored_as = f"hopeful_{kind}" if hopeful else kind
@@ -87,12 +97,17 @@ def fit_sum(
         Hyperparameters.default(layout).warmed(state.hyperparameters.get(name))
         for name, layout in zip(names, layouts, strict=True)
     ]
+    if hopeful:  # the first such ask fits all of them at once, and comes in the midst of a search
+        budget = budget.with_fits_of(min(FRESH_EVALUATIONS, budget.fit_evaluations))
     evaluations = 0
     clock = state.asks + state.asks // EVERY  # or hopeful asks, and the others, would meet the same turns for ever
     allowed = [
         evaluations_from(state, name, history.n_obs, budget, (clock + g) % turns == 0) for g, name in enumerate(names)
     ]
     afresh = _afresh(state, names)
+    gaps = [0.0 if g == afresh else state.behind.get(name, 0.0) for g, name in enumerate(names)]
+    everyone = range(len(layouts))  # the best may not be among them where only some models are wanted
+    present = [g for g in everyone if gaps[g] <= FAR] or list(everyone)
     bend = bend and allowed[0] > 1  # the power, too, takes its turn
     with budget.phase("fit", 0.4) as expired:
         pairs = Pairs(torch.from_numpy(part.X))
@@ -105,24 +120,21 @@ def fit_sum(
                 hold_mean=hopeful,
                 expired=expired,
             )
-            fits = [
-                fit_from(layout, start=hyper, max_evaluations=most)
-                for layout, hyper, most in zip(layouts, hypers, allowed, strict=True)
-            ]
-            evaluations += sum(f.evaluations for f in fits)
+            fits = {g: fit_from(layouts[g], start=hypers[g], max_evaluations=allowed[g]) for g in present}
+            evaluations += sum(f.evaluations for f in fits.values())
             if afresh is not None and not expired():
                 start = Hyperparameters.default(layouts[afresh])
                 again = fit_from(layouts[afresh], start=start, max_evaluations=FRESH_EVALUATIONS)
                 evaluations += again.evaluations
                 fits[afresh] = max(fits[afresh], again, key=lambda f: f.log_posterior)
                 afresh = None  # once is enough
-            hypers = [f.hyper for f in fits]
-            best = max(range(len(fits)), key=lambda g: fits[g].log_posterior)
+            hypers = [fits[g].hyper if g in fits else hyper for g, hyper in enumerate(hypers)]
+            best = max(present, key=lambda g: fits[g].log_posterior)
             better = best_power(problem, layouts[best], hypers[best], part, pairs, power) if bend else power
             if better == power or expired():
                 break
             power = better
-    reached = [f.log_posterior for f in fits]
+    reached = [fits[g].log_posterior if g in fits else fits[best].log_posterior - gap for g, gap in enumerate(gaps)]
     return FittedSum(
         stored_as, hopeful, hypers, reached, OutputTransform.fit(history.y, power), evaluations, part, pairs
     )

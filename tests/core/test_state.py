@@ -17,6 +17,9 @@ STATE = State(
     (((0, 1, 2),), ((0,), (1,), (2,))),
     {"shared_0": {"log_lengthscale": [0.1, 0.2, 0.3], "log_scale": [0.0], "log_noise": [-3.0], "mean": [0.5]}},
     {"shared": [1.5]},
+    7,
+    2.5,
+    {"known_1": 12.0},
 )
 
 
@@ -63,6 +66,9 @@ def test_an_ask_refuses_a_state_of_another_version() -> None:
         {"hyperparameters": {"shared_0": {**STATE.hyperparameters["shared_0"], "mean": ["x"]}}},
         {"powers": [1]},
         {"powers": {"shared": []}},
+        {"behind": [1.0]},
+        {"behind": {"known_0": None}},
+        {"behind": {"known_0": float("inf")}},
     ],
 )
 def test_malformed_state_is_invalid_not_a_crash(change: dict[str, Any]) -> None:
