@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -84,8 +85,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def chosen(text: str, sets: dict[str, list[str]]) -> list[str]:
-    """Names separated by commas, with sets replaced by their members."""
-    names = [member for name in text.split(",") if name for member in sets.get(name, [name])]
+    """Names separated by commas, but for those in brackets, with sets replaced by their members."""
+    names = [member for name in re.split(r",(?![^(]*\))", text) if name for member in sets.get(name, [name])]
     return list(dict.fromkeys(names))
 
 

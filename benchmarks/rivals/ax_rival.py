@@ -1,4 +1,7 @@
-"""Ax with its default generation strategy, on the problem's own bounds and scales."""
+"""Ax with its default generation strategy, on the problem's own bounds and scales.
+
+That strategy evaluates the centre of the box first, then four points of a Sobol sequence.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 from ax.api.client import Client
 from ax.api.configs import RangeParameterConfig
+from ax.utils.common.logger import set_ax_logger_levels
 
 from benchmarks.problems import Array, BenchmarkProblem
 from benchmarks.rivals.botorch_models import seeded
@@ -20,7 +24,7 @@ class AxRival:
     def __init__(self, problem: BenchmarkProblem, seed: int) -> None:
         self.problem = problem
         self.rng = np.random.default_rng([seed, 0xA8])
-        logging.getLogger("ax").setLevel(logging.WARNING)
+        set_ax_logger_levels(logging.WARNING)  # or a line for every trial goes between those of the progress
         self._client = Client(random_seed=seed)
         box = zip(problem.parameter_names, problem.bounds, problem.scales, strict=True)
         self._client.configure_experiment(

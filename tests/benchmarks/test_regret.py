@@ -80,3 +80,9 @@ def test_quick_may_be_narrowed_further() -> None:
     options = p.parse_args(["--quick", "--seeds", "1"])
     assert options.quick
     assert regret.chosen("quick,random,cosmo", {"quick": ["camel", "random"]}) == ["camel", "random", "cosmo"]
+
+
+def test_a_tuple_among_names_is_one_name() -> None:
+    """Commas in brackets belong to the value of a constant."""
+    text = "dumbo@improvement.KAPPAS=(0.1, 1.0)@hope.CLEAR=0,random"
+    assert regret.chosen(text, {}) == ["dumbo@improvement.KAPPAS=(0.1, 1.0)@hope.CLEAR=0", "random"]

@@ -36,8 +36,8 @@ def test_saasbo_gives_short_lengthscales_to_the_variables_that_matter() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ax imports parts of its own that it has moved
-def test_ax_asks_in_the_box_and_takes_in_other_points() -> None:
-    """A foreign history and its own trials are both completed, on a log scale too."""
+def test_ax_asks_in_the_box_and_takes_in_other_points(capfd: pytest.CaptureFixture[str]) -> None:
+    """A foreign history and its own trials are both completed, on a log scale too, without a word."""
     problem = problems.make("wlan-log")
     optimizer = rivals.make("ax", problem, 0)
     low, high = np.array(problem.bounds).T
@@ -48,3 +48,4 @@ def test_ax_asks_in_the_box_and_takes_in_other_points() -> None:
         assert ((low <= x) & (x <= high)).all()
         optimizer.tell(x, problem.f(x))
     assert len(optimizer._client.summarize()) == 7  # type: ignore[attr-defined]
+    assert "COMPLETED" not in capfd.readouterr().err
