@@ -83,7 +83,7 @@ class State:
                 },
                 {kind: _floats(powers) for kind, powers in data["powers"].items()},
                 int(data.get("asks", 0)),
-                *_floats([data.get("structured", 0.0)]),
+                _floats([data.get("structured", 0.0)])[0],
                 {name: _floats([gap])[0] for name, gap in data.get("behind", {}).items()},
             )
             for factors in (*state.chains, *(s.factors for s in state.decompositions)):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -99,16 +99,9 @@ def fit_sum(
     ]
     if hopeful:  # the first such ask fits all of them at once, and comes in the midst of a search
         budget = budget.with_fits_of(min(FRESH_EVALUATIONS, budget.fit_evaluations))
-    evaluations = 0
-    clock = state.asks + state.asks // EVERY  # or hopeful asks, and the others, would meet the same turns for ever
-    allowed = [
-        evaluations_from(state, name, history.n_obs, budget, (clock + g) % turns == 0) for g, name in enumerate(names)
-    ]
-    afresh = _afresh(state, names)
-    gaps = [0.0 if g == afresh else state.behind.get(name, 0.0) for g, name in enumerate(names)]
-    everyone = range(len(layouts))  # the best may not be among them where only some models are wanted
-    present = [g for g in everyone if gaps[g] <= FAR] or list(everyone)
-    bend = bend and allowed[0] > 1  # the power, too, takes its turn
+    plan = _plan(state, names, history.n_obs, budget, turns)
+    bend = bend and plan.allowed[0] > 1  # the power, too, takes its turn
+    afresh, evaluations = plan.afresh, 0
     with budget.phase("fit", 0.4) as expired:
         pairs = Pairs(torch.from_numpy(part.X))
         for _ in range(2):
@@ -120,7 +113,7 @@ def fit_sum(
                 hold_mean=hopeful,
                 expired=expired,
             )
-            fits = {g: fit_from(layouts[g], start=hypers[g], max_evaluations=allowed[g]) for g in present}
+            fits = {g: fit_from(layouts[g], start=hypers[g], max_evaluations=plan.allowed[g]) for g in plan.present}
             evaluations += sum(f.evaluations for f in fits.values())
             if afresh is not None and not expired():
                 start = Hyperparameters.default(layouts[afresh])
@@ -129,15 +122,34 @@ def fit_sum(
                 fits[afresh] = max(fits[afresh], again, key=lambda f: f.log_posterior)
                 afresh = None  # once is enough
             hypers = [fits[g].hyper if g in fits else hyper for g, hyper in enumerate(hypers)]
-            best = max(present, key=lambda g: fits[g].log_posterior)
+            best = max(fits, key=lambda g: fits[g].log_posterior)
             better = best_power(problem, layouts[best], hypers[best], part, pairs, power) if bend else power
             if better == power or expired():
                 break
             power = better
-    reached = [fits[g].log_posterior if g in fits else fits[best].log_posterior - gap for g, gap in enumerate(gaps)]
+    top = fits[best].log_posterior
+    reached = [fits[g].log_posterior if g in fits else top - gap for g, gap in enumerate(plan.gaps)]
     return FittedSum(
         stored_as, hopeful, hypers, reached, OutputTransform.fit(history.y, power), evaluations, part, pairs
     )
+
+
+class _Plan(NamedTuple):
+    """What each model is due at this ask."""
+
+    allowed: list[int]  # evaluations of its fit
+    afresh: int | None  # which one is also fitted from the priors' middle
+    gaps: list[float]  # nats it is taken to be behind where it sits out
+    present: list[int]  # those that do not
+
+
+def _plan(state: State, names: Sequence[str], n_obs: int, budget: Budget, turns: int) -> _Plan:
+    clock = state.asks + state.asks // EVERY  # or hopeful asks, and the others, would meet the same turns for ever
+    allowed = [evaluations_from(state, name, n_obs, budget, (clock + g) % turns == 0) for g, name in enumerate(names)]
+    afresh = _afresh(state, names)
+    gaps = [0.0 if g == afresh else state.behind.get(name, 0.0) for g, name in enumerate(names)]
+    everyone = range(len(names))  # the best may not be among them where only some models are wanted
+    return _Plan(allowed, afresh, gaps, [g for g in everyone if gaps[g] <= FAR] or list(everyone))
 
 
 def _afresh(state: State, names: Sequence[str]) -> int | None:
