@@ -5,7 +5,9 @@ BoTorch's fully Bayesian model, with the shorter chain that its own tutorial rec
 
 from __future__ import annotations
 
+import os
 import warnings
+from pathlib import Path
 
 from botorch.acquisition.logei import qLogExpectedImprovement
 from botorch.fit import fit_fully_bayesian_model_nuts
@@ -17,6 +19,20 @@ from benchmarks.rivals.base import Rival
 from benchmarks.rivals.botorch_models import maximize, seeded, tensors, unit_bounds
 
 WARMUP_STEPS, NUM_SAMPLES, THINNING = 256, 128, 16
+
+
+def keep_compiled() -> None:
+    """Programs compiled for one number of observations serve every later run: that takes longer than the sampling."""
+    import jax  # here, since a process that has loaded it warns at every fork
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dumbo-benchmarks" / "jax"
+    settings = {
+        "jax_compilation_cache_dir": str(cache),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    for name, value in settings.items():
+        jax.config.update(name, value)  # type: ignore[no-untyped-call]
 
 
 class Saasbo(Rival):
@@ -31,6 +47,7 @@ class Saasbo(Rival):
             return maximize(acquisition, unit_bounds(self.n_dims))
 
     def sample_model(self) -> SaasFullyBayesianSingleTaskGP:
+        keep_compiled()
         X, Y = tensors(self.U, self.y)
         model = SaasFullyBayesianSingleTaskGP(X, Y, outcome_transform=Standardize(m=1))
         with warnings.catch_warnings():
