@@ -21,24 +21,21 @@ from torch import Tensor
 from core import layout as layouts
 from core import partition
 from core.budget import Budget
-from core.evidence import Data
-from core.fit import evaluations_from, fit, thinned
-from core.graph import FactorGraph, Factors
+from core.graph import Factors
 from core.history import History
 from core.hope import gain_of_structure, is_hopeful
 from core.hyper import Hyperparameters
 from core.layout import Layout
 from core.mixture import WIDEST, mixture
-from core.posterior import FactorPosterior, condition, condition_mixed
+from core.parts import fit_parts
+from core.posterior import FactorPosterior, condition
 from core.problem import Problem
-from core.space import Array, Space
+from core.space import Space
 from core.state import Sample, State
-from core.sums import POWER_GAIN, POWER_OBS, fit_sum, given_noise, sum_data
-from core.transform import BENDS, OutputTransform
+from core.sums import fit_sum, sum_data, with_failed
+from core.transform import OutputTransform
 
 Kind = Literal["shared", "known", "tied", "whole", "single", "separate"]
-
-FAILED_NOISE = 0.25  # a failed point counts as a poor value, but a doubtful one
 
 
 @dataclass(frozen=True)
@@ -91,16 +88,6 @@ def known_factors(problem: Problem) -> Factors:
     return tuple(tuple(index[name] for name in factor.parameters) for factor in problem.decomposition.factors)
 
 
-def _with_failed(data: Data, failed: Array) -> Data:
-    """Failed points join as doubtful observations of a poor value, so that the search moves away from them."""
-    if not len(failed):
-        return data
-    poor = torch.quantile(data.Y, 0.25, dim=1, keepdim=True).expand(-1, len(failed))
-    noise = data.given_noise.new_full((*data.given_noise.shape[:-1], len(failed)), FAILED_NOISE)
-    X = torch.cat([data.X, torch.from_numpy(failed)])
-    return Data(X, torch.cat([data.Y, poor], 1), torch.cat([data.given_noise, noise], -1))
-
-
 def _known(
     problem: Problem,
     space: Space,
@@ -121,7 +108,7 @@ def _known(
     kind, used, layout = rivals[best]
     transform = fitted.transform
     with budget.phase("condition"):
-        data = _with_failed(sum_data(history, transform), history.failed)
+        data = with_failed(sum_data(history, transform), history.failed)
         posterior = condition(layout, fitted.hypers[best], problem.algorithm.kernel, data)
     evidence = float(posterior.log_evidence[0])
     whole = next((g for g, rival in enumerate(rivals) if rival[1] == partition.full(space.n_dims)), None)
@@ -184,7 +171,7 @@ def _shared(
     mixed = mixture(problem, space, history, state, rng, budget, hopeful=hopeful)
     transform = mixed.fitted.transform
     with budget.phase("condition"):
-        data = _with_failed(sum_data(history, transform), history.failed)
+        data = with_failed(sum_data(history, transform), history.failed)
         hyper = Hyperparameters.joined(mixed.fitted.hypers)
         posterior = condition(mixed.layout, hyper, problem.algorithm.kernel, data)
     samples = tuple(
@@ -206,101 +193,10 @@ def _shared(
 def _separate(
     problem: Problem, space: Space, history: History, state: State, factors: Factors, budget: Budget
 ) -> Model:
-    """One GP per factor. Powers are chosen per factor only where no two factors meet: there units do not matter."""
-    rows = np.flatnonzero(history.has_factors)
-    told, sums = history.take(rows), history.take(np.flatnonzero(~history.has_factors))
-    disjoint = len(FactorGraph(space.n_dims, factors).components) == len(factors)
-    bend = disjoint and not sums.n_obs and problem.algorithm.transform == "auto"
-    layout = layouts.separate(space, factors)
-    hyper = Hyperparameters.default(layout).warmed(state.hyperparameters.get("separate"))
-    stored = state.powers.get("separate", [])
-    powers = stored if bend and len(stored) == len(factors) else [1.0] * len(factors)
-    with budget.phase("fit", 0.4) as expired:
-        part = thinned(told, len(factors))
-        evaluations = 0
-        for _ in range(2):
-            transforms = [OutputTransform.fit(part.Y[:, i], p) for i, p in enumerate(powers)]
-            fitted = fit(
-                layout, problem.algorithm.kernel, _factor_data(part, transforms), hyper,
-                max_evaluations=evaluations_from(state, "separate", history.n_obs, budget, state.asks % 2 == 0),
-                expired=expired,
-            )  # fmt: skip
-            hyper, evaluations = fitted.hyper, evaluations + fitted.evaluations
-            better = _best_powers(layout, hyper, problem, part, powers) if bend and not expired() else powers
-            if better == powers:
-                break
-            powers = better
-    with budget.phase("condition"):
-        transforms = _factor_transforms(told.Y, powers)
-        slopes = torch.tensor([t.scale * t.spread * t.unit for t in transforms], dtype=torch.float64)
-        data = _with_failed(_factor_data(told, transforms), history.failed)
-        if sums.n_obs:
-            posterior = condition_mixed(
-                layout, hyper, problem.algorithm.kernel, data, *_sum_data(sums, transforms, hyper, slopes)
-            )
-        else:
-            posterior = condition(layout, hyper, problem.algorithm.kernel, data)
-    gain = torch.ones(len(factors), dtype=torch.float64) if disjoint else slopes / slopes.max()
-    sample = Sample(factors, float(posterior.log_evidence.sum()), 1.0)
-    new = _remember(state, "separate", {"separate": hyper}, transforms, (sample,), ())
-    return Model("separate", posterior, (sample,), gain, layout.blocks, tuple(transforms), new, None, evaluations)
-
-
-def _factor_transforms(Y: Array, powers: Sequence[float]) -> list[OutputTransform]:
-    """One per column. A column that never changed has no scale of its own and takes the smallest of the others'."""
-    transforms = [OutputTransform.fit(y, p) for y, p in zip(Y.T, powers, strict=True)]
-    varies = np.ptp(Y, axis=0) > 0
-    if varies.all() or not varies.any():
-        return transforms
-    slope = min(t.scale * t.spread * t.unit for t, moves in zip(transforms, varies, strict=True) if moves)
-    return [
-        t if moves else OutputTransform(unit=slope, center=float(y[0]) / slope)
-        for t, moves, y in zip(transforms, varies, Y.T, strict=True)
-    ]
-
-
-def _factor_data(history: History, transforms: Sequence[OutputTransform]) -> Data:
-    """Y as n_factors x t in each factor's model units; a told variance of the total is shared out evenly."""
-    sem = history.sem / len(transforms) ** 0.5
-    columns = [history.Y[:, i] for i in range(len(transforms))]
-    Y = torch.stack([t.forward(torch.from_numpy(y)) for t, y in zip(transforms, columns, strict=True)])
-    noise = torch.stack([given_noise(t, y, sem) for t, y in zip(transforms, columns, strict=True)])
-    return Data(torch.from_numpy(history.X), Y, noise)
-
-
-def _sum_data(
-    sums: History, transforms: Sequence[OutputTransform], hyper: Hyperparameters, slopes: Tensor
-) -> tuple[Data, Tensor]:
-    """Sums as observations of sum_i gain_i f_i, everything in units of the largest factor's slope."""
-    unit = float(slopes.max())
-    gain = slopes / unit
-    offset = sum(float(t.inverse(torch.zeros(1, dtype=torch.float64))) / unit for t in transforms)
-    y = torch.from_numpy(sums.y / unit) - offset
-    fitted = (gain.square() * torch.exp(hyper.log_noise)).sum()
-    told = torch.from_numpy(sums.sem / unit).clamp(1e-4, 1e4).square()
-    noise = torch.where(told.isnan(), fitted, told)
-    return Data(torch.from_numpy(sums.X), y[None], noise), gain
-
-
-def _best_powers(
-    layout: Layout, hyper: Hyperparameters, problem: Problem, history: History, powers: list[float]
-) -> list[float]:
-    """As `_best_power`, for every factor by itself."""
-    if history.n_obs < POWER_OBS:
-        return powers
-    now = [OutputTransform.fit(history.Y[:, i], p) for i, p in enumerate(powers)]
-    base = condition(layout, hyper, problem.algorithm.kernel, _factor_data(history, now))
-    table = []
-    for candidate in BENDS:
-        bent = [OutputTransform.fit(history.Y[:, i], candidate) for i in range(len(powers))]
-        residual = _factor_data(history, bent).Y - base.constant()[:, None]
-        fit_term = -0.5 * (base.whiten @ residual[..., None]).square().sum((1, 2))
-        jacobian = [t.log_jacobian(torch.from_numpy(history.Y[:, i])) for i, t in enumerate(bent)]
-        table.append(fit_term.numpy() + np.array(jacobian))
-    scores = np.array(table)  # powers x n
-    chosen = []
-    for i, power in enumerate(powers):
-        best = int(scores[:, i].argmax())
-        present = scores[BENDS.index(power), i]
-        chosen.append(BENDS[best] if scores[best, i] > present + POWER_GAIN else power)
-    return chosen
+    parts = fit_parts(problem, space, history, state, factors, budget)
+    sample = Sample(factors, float(parts.posterior.log_evidence.sum()), 1.0)
+    new = _remember(state, "separate", {"separate": parts.hyper}, parts.transforms, (sample,), ())
+    blocks = parts.posterior.layout.blocks
+    return Model(
+        "separate", parts.posterior, (sample,), parts.gain, blocks, parts.transforms, new, None, parts.evaluations
+    )  # fmt: skip

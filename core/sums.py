@@ -29,6 +29,7 @@ POWER_GAIN = 2.0  # nats of evidence that a change of the output power must brin
 POWER_OBS = 8  # observations before any change
 FRESH_EVERY = 6  # asks, for one model at a time
 FRESH_EVALUATIONS = 16
+FAILED_NOISE = 0.25  # a failed point counts as a poor value, but a doubtful one
 FAR = 20.0  # nats behind the best: such a model sits out until its turn to be fitted afresh comes
 
 
@@ -70,6 +71,16 @@ def given_noise(transform: OutputTransform, y: Array, sem: Array) -> Tensor:
 def sum_data(history: History, transform: OutputTransform) -> Data:
     z = transform.forward(torch.from_numpy(history.y))
     return Data(torch.from_numpy(history.X), z[None], given_noise(transform, history.y, history.sem))
+
+
+def with_failed(data: Data, failed: Array) -> Data:
+    """Failed points join as doubtful observations of a poor value, so that the search moves away from them."""
+    if not len(failed):
+        return data
+    poor = torch.quantile(data.Y, 0.25, dim=1, keepdim=True).expand(-1, len(failed))
+    noise = data.given_noise.new_full((*data.given_noise.shape[:-1], len(failed)), FAILED_NOISE)
+    X = torch.cat([data.X, torch.from_numpy(failed)])
+    return Data(X, torch.cat([data.Y, poor], 1), torch.cat([data.given_noise, noise], -1))
 
 
 def fit_sum(
