@@ -7,6 +7,7 @@ import os
 import queue
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections import defaultdict
@@ -34,7 +35,15 @@ _messages: Queue[tuple[Key, int]] | None = None  # in a worker: where it reports
 def _start_worker(messages: Queue[tuple[Key, int]]) -> None:
     global _messages
     _messages = messages
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop ...
+    threading.Thread(target=_end_with_parent, daemon=True).start()  # ... also when it was killed
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _work(task: Task) -> Run:
