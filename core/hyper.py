@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ LEVEL_SD = 1.0  # ... which varies by so much itself, from problem to problem
 LOG_SCALE = (0.0, 1.0, math.log(1e-4), math.log(1e2))
 LOG_NOISE = (math.log(1e-4), 2.0, math.log(1e-6), math.log(1.0))
 MEAN = (0.0, 0.7, -3.0, 3.0)
+DOUBTFUL = (math.log(0.5), math.log(1e-2))  # longer lengthscales and more noise than the priors' middles
 HELD_MEAN = (0.0, 0.7, 0.0, 0.0)  # where it is not fitted
 
 
@@ -71,6 +72,21 @@ class Hyperparameters:
             at(LOG_SCALE[0], layout.n_scales),
             at(LOG_NOISE[0], n_models),
             at(MEAN[0], n_models),
+        )
+
+    @classmethod
+    def doubtful(cls, layout: Layout) -> Hyperparameters:
+        """Where a fit begins to find out whether noise explains what short lengthscales do.
+
+        From the priors' middle it would not: few steps lead to ever shorter lengthscales, in whose likelihood every
+        observation stands alone, and the way back to smooth functions and noise is long and flat.
+        """
+        middle = cls.default(layout)
+        lengthscale, noise = DOUBTFUL
+        return replace(
+            middle,
+            log_lengthscale=torch.full_like(middle.log_lengthscale, lengthscale),
+            log_noise=torch.full_like(middle.log_noise, noise),
         )
 
     def pack(self) -> Tensor:

@@ -127,7 +127,7 @@ def fit_sum(
             fits = {g: fit_from(layouts[g], start=hypers[g], max_evaluations=plan.allowed[g]) for g in plan.present}
             evaluations += sum(f.evaluations for f in fits.values())
             if afresh is not None and not expired():
-                start = Hyperparameters.default(layouts[afresh])
+                start = Hyperparameters.doubtful(layouts[afresh])
                 again = fit_from(layouts[afresh], start=start, max_evaluations=FRESH_EVALUATIONS)
                 evaluations += again.evaluations
                 fits[afresh] = max(fits[afresh], again, key=lambda f: f.log_posterior)
@@ -149,7 +149,7 @@ class _Plan(NamedTuple):
     """What each model is due at this ask."""
 
     allowed: list[int]  # evaluations of its fit
-    afresh: int | None  # which one is also fitted from the priors' middle
+    afresh: int | None  # which one is also fitted from other values than the stored
     gaps: list[float]  # nats it is taken to be behind where it sits out
     present: list[int]  # those that do not
 
@@ -164,10 +164,10 @@ def _plan(state: State, names: Sequence[str], n_obs: int, budget: Budget, turns:
 
 
 def _afresh(state: State, names: Sequence[str]) -> int | None:
-    """Which of the models, if any, is also fitted from the priors' middle at this ask.
+    """Which of the models, if any, is also fitted from other values than the stored ones at this ask.
 
-    Going on from ask to ask, a fit may stay where much noise explains what short lengthscales explain far better: on
-    the histories of one study by 40 nats, for 25 asks.
+    Going on from ask to ask, a fit may stay where much noise explains what short lengthscales explain far better, or
+    the other way round: on the histories of one study by 40 nats, for 25 asks.
     """
     if state.asks % FRESH_EVERY:
         return None

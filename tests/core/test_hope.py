@@ -18,7 +18,7 @@ from core.hope import CLEAR, EVERY, FROM, LATEST, MOST, gain_of_structure, is_ho
 from core.hyper import Hyperparameters
 from core.state import State
 from core.sums import FRESH_EVERY
-from tests.core.support import Array, known_problem, observe, unit_problem
+from tests.core.support import Array, known_problem, observe, point, unit_problem
 from tests.core.test_evidence import told as told_data
 from tests.core.test_fit import example
 from tests.core.test_model import planted, surrogate
@@ -142,3 +142,21 @@ def test_a_model_leaves_a_poor_fit() -> None:
         noise[asks] = float(model.posterior.noise()[0])
     assert noise[2] > 0.5
     assert noise[FRESH_EVERY] < 0.01
+
+
+def test_a_model_leaves_a_fit_that_takes_noise_for_signal() -> None:
+    """The other way round, on points that gather at a peak: every one of them stands alone, says the stored fit."""
+    rng = np.random.default_rng(0)
+    problem = unit_problem(4, decomposition={"mode": "none"}, algorithm={"transform": "none"})
+    points = np.concatenate([rng.random((20, 4)), rng.uniform(0.3, 0.5, (60, 4))])
+    y = -((points - 0.4) ** 2).sum(1) + 0.05 * rng.normal(size=80)
+    told = [Observation(point(x), value=float(v)) for x, v in zip(points, y, strict=True)]
+    stuck = {"log_lengthscale": [math.log(0.05)] * 4, "log_scale": [0.0], "log_noise": [math.log(1e-4)], "mean": [0.0]}
+    state = State(hyperparameters={"shared_0": stuck}, powers={"shared": [1.0]})
+    noise, evidence = {}, {}
+    for asks in (2, FRESH_EVERY):
+        model = surrogate(problem, told, replace(state, asks=asks).to_dict())
+        noise[asks], evidence[asks] = float(model.posterior.noise()[0]), float(model.posterior.log_evidence[0])
+    assert noise[2] < 1e-3
+    assert noise[FRESH_EVERY] == pytest.approx(0.05**2 / y.var(), rel=0.3)
+    assert evidence[FRESH_EVERY] > evidence[2] + 20.0
