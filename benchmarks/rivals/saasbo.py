@@ -21,8 +21,11 @@ from benchmarks.rivals.botorch_models import maximize, seeded, tensors, unit_bou
 WARMUP_STEPS, NUM_SAMPLES, THINNING = 256, 128, 16
 
 
-def keep_compiled() -> None:
-    """Programs compiled for one number of observations serve every later run: that takes longer than the sampling."""
+def keep_compiled_on_disk() -> None:
+    """Programs compiled for one number of observations serve every later run: that takes longer than the sampling.
+
+    In memory they are of no use after the ask, and those of a few hundred asks are more than a process may map.
+    """
     import jax  # here, since a process that has loaded it warns at every fork
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dumbo-benchmarks" / "jax"
@@ -33,6 +36,7 @@ def keep_compiled() -> None:
     }
     for name, value in settings.items():
         jax.config.update(name, value)  # type: ignore[no-untyped-call]
+    jax.clear_caches()  # type: ignore[no-untyped-call]
 
 
 class Saasbo(Rival):
@@ -47,7 +51,7 @@ class Saasbo(Rival):
             return maximize(acquisition, unit_bounds(self.n_dims))
 
     def sample_model(self) -> SaasFullyBayesianSingleTaskGP:
-        keep_compiled()
+        keep_compiled_on_disk()
         X, Y = tensors(self.U, self.y)
         model = SaasFullyBayesianSingleTaskGP(X, Y, outcome_transform=Standardize(m=1))
         with warnings.catch_warnings():
