@@ -19,12 +19,13 @@ from benchmarks.rivals.base import Rival
 from benchmarks.rivals.botorch_models import maximize, seeded, tensors, unit_bounds
 
 WARMUP_STEPS, NUM_SAMPLES, THINNING = 256, 128, 16
+CLEAR_EVERY = 40  # asks
 
 
-def keep_compiled_on_disk() -> None:
-    """Programs compiled for one number of observations serve every later run: that takes longer than the sampling.
+def keep_compiled(n_obs: int) -> None:
+    """Programs compiled for one number of observations serve every later run: to compile takes longer than to sample.
 
-    In memory they are of no use after the ask, and those of a few hundred asks are more than a process may map.
+    Those in memory go now and then: of a few hundred asks they are more than a process may map.
     """
     import jax  # here, since a process that has loaded it warns at every fork
 
@@ -36,7 +37,8 @@ def keep_compiled_on_disk() -> None:
     }
     for name, value in settings.items():
         jax.config.update(name, value)  # type: ignore[no-untyped-call]
-    jax.clear_caches()  # type: ignore[no-untyped-call]
+    if n_obs % CLEAR_EVERY == 0:
+        jax.clear_caches()  # type: ignore[no-untyped-call]
 
 
 class Saasbo(Rival):
@@ -51,7 +53,7 @@ class Saasbo(Rival):
             return maximize(acquisition, unit_bounds(self.n_dims))
 
     def sample_model(self) -> SaasFullyBayesianSingleTaskGP:
-        keep_compiled_on_disk()
+        keep_compiled(len(self.y))
         X, Y = tensors(self.U, self.y)
         model = SaasFullyBayesianSingleTaskGP(X, Y, outcome_transform=Standardize(m=1))
         with warnings.catch_warnings():
