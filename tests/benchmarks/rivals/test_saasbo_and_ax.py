@@ -7,10 +7,13 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+import torch
+from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
+from botorch.models.transforms.outcome import Standardize
 
 from benchmarks import problems, rivals
 from benchmarks.rivals.botorch_models import seeded
-from benchmarks.rivals.saasbo import Saasbo
+from benchmarks.rivals.saasbo import PAD_TO, PaddedSaasGP, Saasbo
 
 
 def _lengthscales() -> list[float]:
@@ -24,6 +27,31 @@ def _lengthscales() -> list[float]:
         model = optimizer.sample_model()
     lengthscales: list[float] = model.median_lengthscale.detach().numpy().ravel().tolist()
     return lengthscales
+
+
+def _log_densities(sizes: list[int]) -> list[tuple[int, float, float]]:
+    """Of BoTorch's model and of the padded one, at a few values of the hyperparameters for every size of history."""
+    from numpyro.infer.util import log_density  # type: ignore[import-untyped]
+
+    rng = np.random.default_rng(0)
+    densities = []
+    for n in np.repeat(sizes, 4).tolist():
+        X, Y = torch.from_numpy(rng.random((n, 3))), torch.from_numpy(rng.normal(size=(n, 1)))
+        values: dict[str, object] = {name: rng.uniform(0.1, 2.0) for name in ("outputscale", "mean", "noise")}
+        values |= {"kernel_tausq": rng.gamma(1.0), "_kernel_inv_length_sq": rng.gamma(1.0, size=3)}
+        models = (GP(X, Y, outcome_transform=Standardize(m=1)) for GP in (SaasFullyBayesianSingleTaskGP, PaddedSaasGP))
+        plain, padded = (float(log_density(model.pyro_model.sample, (), {}, values)[0]) for model in models)
+        densities.append((n, plain, padded))
+    return densities
+
+
+def test_rows_that_only_fill_up_leave_the_posterior_of_saasbo_as_it_was() -> None:
+    """They add one constant to the log density, whatever the hyperparameters."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        sizes, plain, padded = np.array(process.submit(_log_densities, [13, 20, 27]).result()).T
+    added = -sizes % PAD_TO
+    assert set(added) == {0, 7, 13}
+    assert np.allclose(plain - padded, added / 2 * np.log(2 * np.pi), rtol=0, atol=1e-3)
 
 
 def test_saasbo_gives_short_lengthscales_to_the_variables_that_matter() -> None:
