@@ -24,7 +24,7 @@ from core import (
     ask,
     propose,
 )
-from core.ask import initial_trials
+from core.design import initial_trials
 from core.space import key
 from tests.core.support import QUICK, Clock, bowl, history, known_problem, observe, unit_problem, valid
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from core import NumericalError, Observation, Problem, propose
 from core import layout as layouts
-from core.ask import _is_bold
 from core.budget import Budget
+from core.choose import is_bold
 from core.elsewhere import LEAST, LEAST_GAIN, MOST, PATIENCE, alike, impatience, outside, standstill
 from core.evidence import Data
 from core.graph import Factors
@@ -173,7 +173,7 @@ def test_a_long_history_is_cut_to_what_a_fresh_fit_can_bear() -> None:
 )
 def test_the_longer_nothing_grows_the_more_asks_are_bold(restless: float, share: float) -> None:
     """A quarter of them to begin with, always two in a row, and none that may hope."""
-    bold = np.array([_is_bold(n, restless) for n in range(64)])
+    bold = np.array([is_bold(n, restless) for n in range(64)])
     assert not any(is_hopeful(State(asks=10 * EVERY + n), np.zeros(1)) for n in np.flatnonzero(bold))
     assert bold.mean() == share
     assert (bold[::2] == bold[1::2]).all()
@@ -247,7 +247,7 @@ def test_a_failed_fit_of_the_rest_leaves_the_point_found_here(monkeypatch: pytes
     state = propose(problem, told).state or {}
     turns = [{**state, "asks": PATIENCE + turn} for turn in range(8)]  # a whole round
     assert any("elsewhere" in propose(problem, told, state=turn).diagnostics["admm"] for turn in turns)
-    monkeypatch.setattr("core.ask.build", failing_for_a_part)
+    monkeypatch.setattr("core.choose.build", failing_for_a_part)
     for turn in turns:
         ask = propose(problem, told, state=turn)
         assert ask.origins == ["dumbo"]
