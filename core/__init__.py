@@ -39,7 +39,8 @@ from core.errors import (
     NumericalError,
     SpaceExhausted,
 )
-from core.problem import Algorithm, Decomposition, Factor, Observation, Parameter, Problem
+from core.parameter import Parameter
+from core.problem import Algorithm, Decomposition, Factor, Observation, Problem
 
 if TYPE_CHECKING:
     from core.ask import Proposal, propose

@@ -17,7 +17,8 @@ from core.errors import CoreError, NumericalError
 from core.history import read
 from core.maximise import Maximum
 from core.model import Model, build
-from core.problem import Observation, Problem, Value
+from core.parameter import Value
+from core.problem import Observation, Problem
 from core.release import released
 from core.search import Region
 from core.space import Array, Point, Space

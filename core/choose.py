@@ -17,8 +17,9 @@ from core.history import History
 from core.improvement import KAPPAS, Improvement, best_by_component, is_negligible
 from core.maximise import LONE_LOOK, LOOK, Maximum, maximise, refine
 from core.model import Model, build
+from core.parameter import Value
 from core.posterior import FactorPosterior
-from core.problem import Problem, Value
+from core.problem import Problem
 from core.search import POLISH, Region, improve
 from core.space import Space
 from core.state import State

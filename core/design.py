@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from core.errors import SpaceExhausted
-from core.problem import Observation, Problem, Value
+from core.parameter import Value
+from core.problem import Observation, Problem
 from core.space import Point, Space, key, random_points
 
 

@@ -15,8 +15,9 @@ from core.budget import Budget
 from core.errors import CoreError
 from core.history import read
 from core.model import Model, build
+from core.parameter import Value
 from core.posterior import FactorPosterior
-from core.problem import Observation, Problem, Value
+from core.problem import Observation, Problem
 from core.space import Space
 from core.state import State
 from core.transform import OutputTransform

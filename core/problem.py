@@ -12,14 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from operator import ge, le
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 from core.errors import Fault, InvalidObservation, InvalidPoint, InvalidProblem
+from core.parameter import Parameter, Value, is_number
 
-Value: TypeAlias = float | int | str | bool
-Loc: TypeAlias = tuple[str | int, ...]
-ParameterType = Literal["float", "int", "ordinal", "categorical"]
-Scale = Literal["linear", "log"]
 Direction = Literal["minimize", "maximize"]
 Mode = Literal["infer", "known", "random", "none"]
 Kernel = Literal["matern52", "squared_exponential", "rational_quadratic"]
@@ -29,105 +26,13 @@ Neighborhood = Literal["sample", "union"]
 Transform = Literal["auto", "none"]
 State = Literal["completed", "failed", "abandoned"]
 
-MAX_INT = 2**40  # within it the unit cube holds every integer, exactly there and back
 MAX_SEED = 2**53 - 1
 MAX_SAMPLES = 50
 MAX_PROPOSALS = 100_000
 
 
-def _is_number(value: object) -> bool:
-    try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # an integer beyond the range of a float
-        return False
-
-
 def _is_whole(value: object, low: float, high: float = math.inf) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-def _same(a: Value, b: Value) -> bool:
-    """Equal as JSON values: true is not 1, but 1 is 1.0."""
-    return isinstance(a, bool) == isinstance(b, bool) and a == b
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One variable of the search space."""
-
-    name: str
-    type: ParameterType
-    bounds: tuple[float, float] | None = None
-    scale: Scale = "linear"
-    values: tuple[Value, ...] | None = None
-
-    @property
-    def n_values(self) -> float:
-        """How many values it can take; infinite for a float range."""
-        if self.values is not None:
-            return len(self.values)
-        assert self.bounds is not None
-        low, high = self.bounds
-        if self.type == "int":
-            return high - low + 1
-        return 1 if low == high else math.inf
-
-    def faults(self) -> Iterable[Fault]:
-        if self.type not in get_args(ParameterType):
-            yield Fault(("type",), f"expected one of {', '.join(get_args(ParameterType))}, got {self.type!r}")
-        elif self.type in ("float", "int"):
-            yield from self._range_faults()
-        else:
-            yield from self._list_faults()
-
-    def _range_faults(self) -> Iterable[Fault]:
-        if self.values is not None:
-            yield Fault(("values",), f"a parameter of type {self.type} takes bounds, not values")
-        if self.scale not in get_args(Scale):
-            yield Fault(("scale",), f"expected linear or log, got {self.scale!r}")
-        if self.bounds is None or len(self.bounds) != 2 or not all(map(_is_number, self.bounds)):
-            yield Fault(("bounds",), "expected two finite numbers [low, high]")
-            return
-        low, high = self.bounds
-        if low > high:
-            yield Fault(("bounds",), f"low must not exceed high, got [{low}, {high}]")
-        if self.scale == "log" and low <= 0:
-            yield Fault(("bounds",), f"a log scale needs bounds above zero, got low = {low}")
-        if self.type == "int" and any(b != int(b) or abs(b) > MAX_INT for b in self.bounds):
-            yield Fault(("bounds",), f"an int parameter needs whole bounds within ±2^40, got [{low}, {high}]")
-        if self.type == "float" and not math.isfinite(high - low):
-            yield Fault(("bounds",), "high - low overflows; use narrower bounds or a log scale")
-
-    def _list_faults(self) -> Iterable[Fault]:
-        if self.bounds is not None:
-            yield Fault(("bounds",), f"a parameter of type {self.type} takes values, not bounds")
-        if self.scale != "linear":
-            yield Fault(("scale",), f"a parameter of type {self.type} has no scale")
-        if not self.values:
-            yield Fault(("values",), "expected at least one value")
-            return
-        for i, value in enumerate(self.values):
-            if not (isinstance(value, str | bool) or _is_number(value)):
-                yield Fault(("values", i), "expected a string, a boolean or a finite number")
-            elif any(_same(value, other) for other in self.values[:i]):
-                yield Fault(("values", i), f"{value!r} is listed twice")
-
-    def check(self, value: object) -> Value:
-        """The value as this parameter stores it, or ValueError saying what it may be."""
-        if self.values is not None:
-            for known in self.values:
-                if isinstance(value, str | bool | int | float) and _same(value, known):
-                    return known
-            raise ValueError(f"expected one of {list(self.values)!r}, got {value!r}")
-        assert self.bounds is not None
-        low, high = self.bounds
-        if not _is_number(value) or not low <= (number := float(value)) <= high:  # type: ignore[arg-type]
-            raise ValueError(f"expected a number in [{low}, {high}], got {value!r}")
-        if self.type == "int":
-            if number != int(number):
-                raise ValueError(f"expected a whole number, got {value!r}")
-            return int(number)
-        return number
 
 
 @dataclass(frozen=True)
@@ -201,7 +106,7 @@ class Algorithm:
             if self.beta not in get_args(BetaSchedule):
                 choices = ", ".join(get_args(BetaSchedule))
                 yield Fault(("beta",), f"expected a number or one of {choices}, got {self.beta!r}")
-        elif not _is_number(self.beta) or self.beta < 0:
+        elif not is_number(self.beta) or self.beta < 0:
             yield Fault(("beta",), f"expected a number of at least 0, got {self.beta!r}")
         for name, allowed in (("kernel", Kernel), ("neighborhood", Neighborhood), ("transform", Transform)):
             if getattr(self, name) not in get_args(allowed):
@@ -315,9 +220,9 @@ class Problem:
     ) -> tuple[float, dict[str, float] | None, float | None]:
         """The observed value (the sum of the factor values where those are given), factor values and standard error."""
         faults: list[Fault] = []
-        if value is not None and not _is_number(value):
+        if value is not None and not is_number(value):
             faults.append(Fault(("value",), f"expected a finite number, got {value!r}"))
-        if sem is not None and not (_is_number(sem) and sem >= 0):
+        if sem is not None and not (is_number(sem) and sem >= 0):
             faults.append(Fault(("sem",), f"expected a finite number of at least 0, got {sem!r}"))
         if factor_values is not None:
             faults += self._factor_value_faults(factor_values)
@@ -346,7 +251,7 @@ class Problem:
         for name in names:
             if name not in factor_values:
                 yield Fault(("factor_values", name), "missing")
-            elif not _is_number(factor_values[name]):
+            elif not is_number(factor_values[name]):
                 yield Fault(("factor_values", name), f"expected a finite number, got {factor_values[name]!r}")
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import SpaceExhausted
-from core.problem import Parameter, Problem, Value
+from core.parameter import Parameter, Value
+from core.problem import Problem
 
 Array = NDArray[np.float64]
 Point = dict[str, Value]

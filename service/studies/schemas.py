@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from core import problem as core
+from core.parameter import ParameterType, Scale
 from service.schemas import Number, Received, Sent
 from service.trials.schemas import TrialOut
 
@@ -37,11 +38,11 @@ class ParameterSpec(Received):
     """A variable: a range with `bounds`, or a list of `values`."""
 
     name: str = Field(description="Unique within the study.")
-    type: core.ParameterType
+    type: ParameterType
     bounds: list[Number] | None = Field(
         None, min_length=2, max_length=2, description="[low, high], both inclusive; for float and int."
     )
-    scale: core.Scale = Field("linear", description="How distances count along a range.")
+    scale: Scale = Field("linear", description="How distances count along a range.")
     values: list[str | bool | Number] | None = Field(
         None, description="The choices of an ordinal (in order) or a categorical."
     )
@@ -106,9 +107,9 @@ class TrialCounts(Sent):
 
 class ParameterOut(Sent):
     name: str
-    type: core.ParameterType
+    type: ParameterType
     bounds: list[float] | None = None
-    scale: core.Scale
+    scale: Scale
     values: list[str | bool | float] | None = None
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from core.errors import Fault, InvalidProblem
-from core.problem import MAX_INT, Problem
+from core.parameter import MAX_INT
+from core.problem import Problem
 from service.answers import Answer
 from service.errors import Invalid
 from service.idempotency.repository import Keyed

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from core.problem import Algorithm, Decomposition, Parameter
+from core.parameter import Parameter
+from core.problem import Algorithm, Decomposition
 from service.app import create_app
 from service.errors import ServiceError
 from service.openapi import METHODS, spec
