@@ -119,6 +119,7 @@ def _describe(model: Model) -> dict[str, Any]:
     return {
         "model": model.kind,
         "hopeful": model.hopeful,
+        "feature": model.posterior.layout.feature,
         "log_evidence": [s.log_evidence for s in model.samples],
         "weights": [s.weight for s in model.samples],
         "n_factors": [len(s.factors) for s in model.samples],

@@ -77,7 +77,7 @@ def outside(history: History, model: Model, impatience: float = 1.0) -> History 
 def alike(model: Model, X: Tensor, peak: Tensor) -> Array:
     """t: how the values at the rows of X (t x n_columns) are correlated with that at the peak (n_columns), a priori."""
     posterior, layout = model.posterior, model.posterior.layout
-    z, at = (layout.gather(x - 0.5) * posterior.inverse_lengthscales for x in (X, peak[None]))
+    z, at = (posterior.scaled(layout.gather(x)) for x in (X, peak[None]))
     by_factor = covariance(posterior.kernel, squared_distances(z, at))[..., 0]  # n x t
     # Factors modelled one by one add up, in common units; decompositions of one sum are averaged.
     share = posterior.scale * (model.gain.square() if model.kind == "separate" else model.gain)

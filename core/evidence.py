@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core import feature
 from core.errors import NumericalError
 from core.hyper import Hyperparameters
 from core.kernels import profile, squared_distances
@@ -38,7 +39,15 @@ class Data:
 
 def scaled(layout: Layout, hyper: Hyperparameters, X: Tensor) -> Tensor:
     """n x t x m: each factor's columns divided by its lengthscales, so that distances are plain."""
-    return layout.gather(X - 0.5) * weights(layout, hyper)[:, None, :]
+    return with_feature(layout, hyper, layout.gather(X - 0.5), weights(layout, hyper)[:, None, :])
+
+
+def with_feature(layout: Layout, hyper: Hyperparameters, centered: Tensor, inverse_lengthscales: Tensor) -> Tensor:
+    """n x S x m: scaled; one column more where the layout has a feature."""
+    z = centered * inverse_lengthscales
+    if layout.feature is None:
+        return z
+    return torch.cat([z, feature.value(layout.feature, hyper.feature, centered)[..., None]], -1)
 
 
 def weights(layout: Layout, hyper: Hyperparameters) -> Tensor:

@@ -15,7 +15,9 @@ import torch
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from torch import Tensor
 
+from core import feature
 from core.evidence import Data, cholesky, factor_scales, gaussian_log_density, noise_variances, residuals, weights
+from core.feature import Feature
 from core.hyper import Hyperparameters
 from core.kernels import covariance, profile
 from core.layout import Layout
@@ -51,6 +53,7 @@ class PairEvidence:
         self.gathers = layout.columns.shape[1] * 4 < len(self.D)
         keep = self.gathers and layout.columns.numel() * len(pairs) <= KEEP
         self.gathered = [self.D[part.columns] for part in self.parts] if keep else None
+        self.centered = layout.gather(data.X - 0.5)[0] if layout.feature else data.X[:0]  # t x m
 
     def __call__(self, hyper: Hyperparameters, model_weights: Tensor) -> tuple[Tensor, Hyperparameters]:
         """The sum (a scalar) and its gradient, in the shape of `hyper`."""
@@ -65,7 +68,7 @@ class PairEvidence:
         pairs = weight * torch.stack([s.pairs for s in solved])  # k x P
         value = model_weights @ torch.tensor([s.log_density for s in solved], dtype=torch.float64)
 
-        gradient = Hyperparameters(*(torch.zeros_like(v) for v in hyper.__dict__.values()))
+        gradient = Hyperparameters(*map(torch.zeros_like, hyper.vectors()))
         for i, covariances in enumerate(made):
             k, slope = covariances or self._profile(i, hyper)
             self._add_factors(gradient, i, hyper, pairs, diagonal.sum(-1), k, slope)
@@ -77,6 +80,17 @@ class PairEvidence:
     def log_densities(self, hyper: Hyperparameters) -> Tensor:
         """k: each model's log evidence alone."""
         return gaussian_log_density(cholesky(self.gram(hyper)), residuals(self.layout, hyper, self.data))
+
+    def ridge_curvature(self, hyper: Hyperparameters) -> Tensor:
+        """m x m, for one factor: with r'x for a further column, r small, the log evidence grows by r' C r."""
+        k, slope = self._profile(0, hyper)
+        [gram] = self._gram(hyper, [(k, slope)], noise_variances(self.layout, hyper, self.data.given_noise))
+        solved = self._solve(gram, residuals(self.layout, hyper, self.data)[0])
+        G = slope[0] * factor_scales(self.layout, hyper)[0] * solved.pairs  # dE/ds
+        # The sum over pairs of G (x - x') (x - x')' is X' (diag(W 1) - W) X, where W has G for every pair.
+        W = self.pairs.lower(G, G.new_zeros(self.pairs.n_obs))
+        W = W + W.T
+        return self.centered.T @ (W.sum(1)[:, None] * self.centered - W @ self.centered)
 
     def _solve(self, C: Tensor, residual: Tensor) -> _Solved:
         """Of one model, from the lower triangle of C (t x t). LAPACK itself takes half the time of torch's calls."""
@@ -107,7 +121,13 @@ class PairEvidence:
         w2 = weights(part, hyper).square()  # n x m
         if self.gathers:
             return (w2[:, None, :] @ self._gather(i))[:, 0]
-        return w2.new_zeros(part.n_factors, len(self.D)).scatter_add_(1, part.columns, w2) @ self.D
+        s = w2.new_zeros(part.n_factors, len(self.D)).scatter_add_(1, part.columns, w2) @ self.D
+        return s if part.feature is None else s.add_(self._apart(part.feature, hyper).square())
+
+    def _apart(self, kind: Feature, hyper: Hyperparameters) -> Tensor:
+        """P: differences of the feature."""
+        h = feature.value(kind, hyper.feature, self.centered)
+        return h[self.pairs.row] - h[self.pairs.col]
 
     def _profile(self, i: int, hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
         """n x P each: unit covariances of the pairs and their slopes in the squared distance."""
@@ -148,6 +168,11 @@ class PairEvidence:
             by_weight = (G @ self.D.T).gather(1, part.columns)
         by_lengthscale = -2.0 * weights(part, hyper).square() * by_weight  # ds/d log l = -2 w^2 (x - x')^2
         gradient.log_lengthscale.index_add_(0, part.lengthscale_index.flatten(), by_lengthscale.flatten())
+        if part.feature is not None:
+            by_pair = 2.0 * G[0] * self._apart(part.feature, hyper)
+            by_value = torch.zeros(self.pairs.n_obs, dtype=G.dtype)
+            by_value.index_add_(0, self.pairs.row, by_pair).index_add_(0, self.pairs.col, by_pair, alpha=-1.0)
+            gradient.feature.add_(by_value @ feature.jacobian(part.feature, hyper.feature, self.centered))
 
 
 def evidence_and_gradient(

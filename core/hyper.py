@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from core.feature import n_numbers
 from core.layout import Layout
 from core.space import Array
 
@@ -26,6 +27,7 @@ LOG_NOISE = (math.log(1e-4), 2.0, math.log(1e-6), math.log(1.0))
 MEAN = (0.0, 0.7, -3.0, 3.0)
 DOUBTFUL = (math.log(0.5), math.log(1e-2))  # longer lengthscales and more noise than the priors' middles
 HELD_MEAN = (0.0, 0.7, 0.0, 0.0)  # where it is not fitted
+FEATURE = (0.0, 1.0, -20.0, 20.0)
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,16 @@ class Prior:
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Vectors indexed by a `Layout`: lengthscales, signal variances; noise variances and means per model."""
+    """Vectors indexed by a `Layout`: lengthscales, signal variances; noise variances and means per model.
+
+    `feature` has the numbers of the layout's feature, where it has one (`core.feature`).
+    """
 
     log_lengthscale: Tensor
     log_scale: Tensor
     log_noise: Tensor
     mean: Tensor
+    feature: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.float64))
 
     @classmethod
     def default(cls, layout: Layout) -> Hyperparameters:
@@ -72,6 +78,7 @@ class Hyperparameters:
             at(LOG_SCALE[0], layout.n_scales),
             at(LOG_NOISE[0], n_models),
             at(MEAN[0], n_models),
+            at(FEATURE[0], n_numbers(layout.feature, layout.columns.shape[1]) if layout.feature else 0),
         )
 
     @classmethod
@@ -90,12 +97,14 @@ class Hyperparameters:
         )
 
     def pack(self) -> Tensor:
-        return torch.cat([self.log_lengthscale, self.log_scale, self.log_noise, self.mean])
+        return torch.cat(self.vectors())
 
     def unpack(self, theta: Tensor) -> Hyperparameters:
         """The same shapes with other numbers."""
-        parts = theta.split([len(self.log_lengthscale), len(self.log_scale), len(self.log_noise), len(self.mean)])
-        return Hyperparameters(*parts)
+        return Hyperparameters(*theta.split([len(v) for v in self.vectors()]))
+
+    def vectors(self) -> list[Tensor]:
+        return [self.log_lengthscale, self.log_scale, self.log_noise, self.mean, self.feature]
 
     @classmethod
     def joined(cls, parts: Sequence[Hyperparameters]) -> Hyperparameters:
@@ -108,19 +117,19 @@ class Hyperparameters:
 
     def prior(self, *, hold_mean: bool = False) -> Prior:
         """That of numbers of these shapes, in the order of `pack`; the means may be held at zero."""
-        vectors = (self.log_lengthscale, self.log_scale, self.log_noise, self.mean)
-        rows = (LOG_LENGTHSCALE, LOG_SCALE, LOG_NOISE, HELD_MEAN if hold_mean else MEAN)
-        center, sd, low, high = np.repeat(rows, [len(v) for v in vectors], axis=0).T
+        rows = (LOG_LENGTHSCALE, LOG_SCALE, LOG_NOISE, HELD_MEAN if hold_mean else MEAN, FEATURE)
+        center, sd, low, high = np.repeat(rows, [len(v) for v in self.vectors()], axis=0).T
         return Prior(center, sd, low, high, len(self.log_lengthscale))
 
     def to_dict(self) -> dict[str, list[float]]:
-        return {name: getattr(self, name).tolist() for name in self.__dataclass_fields__}
+        named = zip(self.__dataclass_fields__, self.vectors(), strict=True)
+        return {name: vector.tolist() for name, vector in named if len(vector)}
 
     def warmed(self, stored: dict[str, Any] | None) -> Hyperparameters:
         """These shapes with the stored numbers where they fit; a changed layout starts afresh."""
-        if not stored or stored.keys() != self.__dataclass_fields__.keys():
+        if not stored or stored.keys() - self.__dataclass_fields__.keys():
             return self
-        vectors = [torch.tensor(stored[name], dtype=torch.float64) for name in self.__dataclass_fields__]
-        if any(len(new) != len(old) for new, old in zip(vectors, self.__dict__.values(), strict=True)):
+        vectors = [torch.tensor(stored.get(name, ()), dtype=torch.float64) for name in self.__dataclass_fields__]
+        if any(len(new) != len(old) for new, old in zip(vectors, self.vectors(), strict=True)):
             return self
         return Hyperparameters(*vectors)

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.feature import Feature
 from core.graph import Factors
 from core.space import Space
 
@@ -36,6 +37,7 @@ class Layout:
     model_index: Tensor  # k: into the vectors of noise variances and means
     n_lengthscales: int
     n_scales: int
+    feature: Feature | None = None  # a further column of its one factor, made from all the others
 
     @property
     def n_factors(self) -> int:
@@ -82,7 +84,7 @@ class Layout:
         return Layout(
             self.columns[rows], self.mask[rows], self.sizes[rows], self.owner[rows], self.n_models,
             self.lengthscale_index[rows], self.scale_index[rows], self.share[rows], self.model_index,
-            self.n_lengthscales, self.n_scales,
+            self.n_lengthscales, self.n_scales, self.feature,
         )  # fmt: skip
 
 

@@ -17,10 +17,12 @@ from core import partition
 from core.blocks import Evidence, Target
 from core.budget import Budget
 from core.evidence import Data
+from core.featured import Featured, believed, fit_features
 from core.fit import subset
 from core.graph import Factors
 from core.history import History
 from core.hope import gain_of_structure
+from core.hyper import Hyperparameters
 from core.layout import Layout
 from core.pairs import Pairs
 from core.problem import Problem
@@ -45,12 +47,19 @@ class Mixture:
     """Decompositions, hyperparameters by group, and where the chains stand."""
 
     fitted: FittedSum
+    features: list[Featured]  # that were looked at
     used: Weighed  # by this ask
     drawn: Weighed  # from the posterior: what is known of the structure, also where a cautious ask uses other ones
     layout: Layout  # of those used
     structured: float  # nats by which decompositions explain more than one factor does
     chains: tuple[Factors, ...]
     acceptance: float | None
+
+    @property
+    def hypers(self) -> list[Hyperparameters]:
+        """By group; that of the feature in use is the last."""
+        used = [f.hyper for f in self.features if f.feature == self.layout.feature]
+        return [*self.fitted.hypers, *used]
 
 
 def mixture(
@@ -71,6 +80,9 @@ def mixture(
     hopeful = hopeful and groups[-1] == whole  # else nothing says whether there is any structure
     each = [layouts.shared(space, [group]) for group in groups]
     fitted = fit_sum(problem, each, history, state, "shared", budget, hopeful=hopeful, turns=2)
+    features = []
+    if groups[-1] == whole and len(groups) > len(starts) and not hopeful and problem.algorithm.proposals:
+        features = fit_features(problem, space, fitted, state, budget)
     if problem.algorithm.proposals == 0 and state.decompositions:
         used = drawn = [(Visited(s.factors, s.log_evidence, 0.0, s.chain), s.weight) for s in state.decompositions]
         chains, acceptance = state.chains, None
@@ -86,11 +98,15 @@ def mixture(
     else:
         used = drawn = [(Visited(start, np.nan, 0.0, g), 1.0 / len(starts)) for g, start in enumerate(starts)]
         chains, acceptance = (), None
+    n_groups, feature = len(groups), believed(features, fitted.log_posteriors, cautious=cautious)
+    if feature is not None:
+        used, n_groups = [(Visited(whole, np.nan, 0.0, n_groups), 1.0)], n_groups + 1
     layout = layouts.shared(space, [v.partition for v, _ in used], [v.chain for v, _ in used])
     # A group without a sample stays in the vectors: indices must fit.
-    layout = replace(layout, n_lengthscales=space.n_dims * len(groups), n_scales=len(groups))
-    gain = gain_of_structure(fitted.log_posteriors, len(groups) - 1 if groups[-1] == whole else None)
-    return Mixture(fitted, used, drawn, layout, gain, chains, acceptance)
+    layout = replace(layout, n_lengthscales=space.n_dims * n_groups, n_scales=n_groups, feature=feature)
+    log_posteriors = [*fitted.log_posteriors, *(f.log_posterior for f in features)]
+    gain = gain_of_structure(log_posteriors, len(groups) - 1 if groups[-1] == whole else None)
+    return Mixture(fitted, features, used, drawn, layout, gain, chains, acceptance)
 
 
 def _starts(problem: Problem, space: Space, state: State, rng: np.random.Generator) -> list[Factors]:

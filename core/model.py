@@ -21,6 +21,7 @@ from torch import Tensor
 from core import layout as layouts
 from core import partition
 from core.budget import Budget
+from core.featured import behind
 from core.graph import Factors
 from core.history import History
 from core.hope import gain_of_structure, is_hopeful
@@ -172,7 +173,7 @@ def _shared(
     transform = mixed.fitted.transform
     with budget.phase("condition"):
         data = with_failed(sum_data(history, transform), history.failed)
-        hyper = Hyperparameters.joined(mixed.fitted.hypers)
+        hyper = Hyperparameters.joined(mixed.hypers)
         posterior = condition(mixed.layout, hyper, problem.algorithm.kernel, data)
     samples = tuple(
         Sample(v.partition, evidence, weight, v.chain)
@@ -183,10 +184,12 @@ def _shared(
         known = tuple(Sample(v.partition, v.log_evidence, weight, v.chain) for v, weight in mixed.drawn)
     gain = torch.tensor([s.weight for s in samples], dtype=torch.float64)[mixed.layout.owner]
     fitted = mixed.fitted
-    new = _remember(state, fitted.kind, fitted.named, [transform], known, mixed.chains, mixed.structured)
+    hypers: dict[str, Hyperparameters] = {**fitted.named, **{f.feature: f.hyper for f in mixed.features}}
+    new = _remember(state, fitted.kind, hypers, [transform], known, mixed.chains, mixed.structured)
+    new = replace(new, behind={**state.behind, **behind(mixed.features, fitted.log_posteriors)})
     return Model(
         "shared", posterior, samples, gain, mixed.layout.blocks, (transform,), new, mixed.acceptance,
-        fitted.evaluations, fitted.hopeful,
+        fitted.evaluations + sum(f.evaluations for f in mixed.features), fitted.hopeful,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from core import feature
 from core.evidence import (
     Data,
     cholesky,
@@ -25,6 +26,7 @@ from core.evidence import (
     noise_variances,
     scaled,
     weights,
+    with_feature,
 )
 from core.hyper import Hyperparameters
 from core.kernels import covariance, profile, squared_distances, squared_norms
@@ -50,7 +52,8 @@ class Tangent:
     var: Tensor  # n x S
     slope: Tensor  # n x S x t: dk/ds times the factor's scale
     solved: Tensor  # n x S x t: (K + noise)^-1 k
-    z: Tensor  # n x S x m: scaled inputs
+    centered: Tensor  # n x S x m
+    z: Tensor  # the same scaled; one column more where the layout has a feature
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class FactorPosterior:
     layout: Layout
     hyper: Hyperparameters
     kernel: Kernel
-    Z: Tensor  # n x t x m: scaled conditioning inputs
+    Z: Tensor  # n x t x m: scaled conditioning inputs; one column more where the layout has a feature
     alpha: Tensor  # n x t
     whiten: Tensor  # k x t x t: T of each model
     log_evidence: Tensor  # k
@@ -108,9 +111,13 @@ class FactorPosterior:
         """k: each model's fitted noise variance."""
         return torch.exp(self.hyper.log_noise[self.layout.model_index])
 
+    def scaled(self, x_local: Tensor) -> Tensor:
+        """As `Z`, at points of every factor's own (n x S x m)."""
+        return with_feature(self.layout, self.hyper, x_local - 0.5, self.inverse_lengthscales)
+
     def moments(self, x_local: Tensor) -> Moments:
         """x_local: n x S x m, every factor at points of its own."""
-        z = (x_local - 0.5) * self.inverse_lengthscales
+        z = self.scaled(x_local)
         k = covariance(self.kernel, squared_distances(z, self.Z, self._norms)).mul_(self.scale[:, None, None])
         whitened = self._per_model(k, self.whiten.mT)
         var = self.scale[:, None] - whitened.square().sum(-1)
@@ -118,12 +125,12 @@ class FactorPosterior:
 
     def tangent(self, x_local: Tensor) -> Tangent:
         """As `moments`, for a search: one product gives variance and gradient, at the price of the last digits."""
-        z = (x_local - 0.5) * self.inverse_lengthscales
+        z = self.scaled(x_local)
         k, slope = profile(self.kernel, squared_distances(z, self.Z, self._norms))
         k, slope = k.mul_(self.scale[:, None, None]), slope.mul_(self.scale[:, None, None])
         solved = self._per_model(k, self.precision)
         var = self.scale[:, None] - (k * solved).sum(-1)
-        return Tangent(self._mean(k), var.clamp_(min=1e-12), slope, solved, z)
+        return Tangent(self._mean(k), var.clamp_(min=1e-12), slope, solved, x_local - 0.5, z)
 
     def gradient(self, at: Tangent, d_mean: Tensor, d_var: Tensor) -> Tensor:
         """n x S x m: the chain rule through the moments, given derivatives (n x S) in the mean and the variance."""
@@ -131,14 +138,17 @@ class FactorPosterior:
         g = g.addcmul_(d_var[..., None], at.solved, value=-2.0).mul_(at.slope)
         # ds/dx = 2 w (z - Z): sum_j g_j 2 w (z - Z_j), as one product
         inner = at.z * g.sum(-1, keepdim=True) - g @ self.Z
-        return inner.mul_(2.0 * self.inverse_lengthscales)
+        if self.layout.feature is None:
+            return inner.mul_(2.0 * self.inverse_lengthscales)
+        by_feature = feature.slope(self.layout.feature, self.hyper.feature, at.centered)
+        return 2.0 * (inner[..., :-1] * self.inverse_lengthscales + inner[..., -1:] * by_feature)
 
     def _mean(self, k: Tensor) -> Tensor:
         return (k * self.alpha[:, None, :]).sum(-1)
 
     def total(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean (with the constant) and variance of each model's sum of factors at x (S x n_columns): k x S each."""
-        z = self.layout.gather(x - 0.5) * self.inverse_lengthscales
+        z = self.scaled(self.layout.gather(x))
         k = covariance(self.kernel, squared_distances(z, self.Z, self._norms)).mul_(self.scale[:, None, None])
         zeros = k.new_zeros(self.layout.n_models, *k.shape[1:])
         mean = zeros[..., 0].index_add(0, self.layout.owner, self._mean(k))

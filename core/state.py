@@ -7,7 +7,8 @@
     powers            output powers chosen last, by kind of model
     asks              how many asks of the model there were: what is not done every time is done by this clock
     structured        nats by which decompositions explain the sums better than one factor of all variables, of late
-    behind            nats by which each model of known factors' sums explained them less than the best, at its last fit
+    behind            nats by which a model of the sums explained them less than the best, at its last fit: those of
+                      known factors' sums, and one factor of all variables with a feature
 
 It is never needed for an answer to exist, only for it to be as good and as cheap as the last one left it.
 """

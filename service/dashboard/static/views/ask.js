@@ -12,6 +12,7 @@ const ORIGINS = {
   random: "Random: the model could not propose a new point in time.",
 };
 const PHASES = { fit: "fit the model", sample: "sample decompositions", condition: "condition on the results", maximise: "maximise the acquisition" };
+const FEATURES = { ridge: "a ridge: one direction, at an angle to all parameters, in which values vary most", bowl: "a bowl: the distance from one place, towards which values rise" };
 const STOPS = { residuals: "the residuals were small enough", iterations: "the iterations were used up", deadline: "the time was up" };
 
 export function askCards(trial, ask, model, signal) {
@@ -40,10 +41,11 @@ function notes({ fallbacks = [], cut_short: cut = [] }) {
   return sentences.length ? h("ul", { class: "notice" }, sentences.map((text) => h("li", {}, text))) : null;
 }
 
-function modelFacts({ model, hopeful, acceptance_rate: acceptance, fit_evaluations: fits, log_evidence: evidence, beta, n_factors: sizes }, decomposition) {
+function modelFacts({ model, hopeful, feature, acceptance_rate: acceptance, fit_evaluations: fits, log_evidence: evidence, beta, n_factors: sizes }, decomposition) {
   const facts = [];
   if (model) facts.push(["model", model]);
   if (hopeful) facts.push(["mean", "held at that of the outputs, so that unknown places promise more"]);
+  if (feature) facts.push(["feature", FEATURES[feature] ?? feature]);
   if (decomposition) facts.push(["decompositions", count(decomposition.samples.length, "sample")]);
   if (sizes?.length) facts.push(["factors", [...new Set(sizes)].sort((a, b) => a - b).join(", ")]);
   if (typeof acceptance === "number") facts.push(["acceptance rate", percent(acceptance)]);
