@@ -145,5 +145,5 @@ class BenchmarkProblem:
 
 
 def consecutive_blocks(n_dims: int, size: int) -> tuple[tuple[int, ...], ...]:
-    """{0..size-1}, {size..2 size-1}, ..."""
-    return tuple(tuple(range(start, start + size)) for start in range(0, n_dims, size))
+    """{0..size-1}, {size..2 size-1}, ...; the last one may be shorter."""
+    return tuple(tuple(range(start, min(n_dims, start + size))) for start in range(0, n_dims, size))

@@ -109,3 +109,16 @@ def test_embedded_function_ignores_all_but_six_variables() -> None:
         active.append({j for j in range(50) if problem.f(x + 0.1 * np.eye(50)[j]) != problem.f(x)})
     assert [len(a) for a in active] == [6, 6]
     assert active[0] != active[1]
+
+
+def test_rastrigins_last_block_may_be_short_and_powells_may_not() -> None:
+    """Dimensions that do not fill the blocks give shorter ones, or a clear refusal, not a failure in a run."""
+    problem = problems.make("rastrigin-8")
+    assert problem.factors == ((0, 1, 2, 3, 4), (5, 6, 7))
+    x = np.linspace(-5.0, 5.0, 8)
+    assert problem.f(x) == pytest.approx(-sum(10 + v * v - 10 * np.cos(2 * np.pi * v) for v in x))
+    assert list(problem.factor_values(x).values())[1] == pytest.approx(
+        -sum(10 + v * v - 10 * np.cos(2 * np.pi * v) for v in x[5:])
+    )
+    with pytest.raises(ValueError, match="blocks of four"):
+        problems.make("powell-10")
