@@ -14,6 +14,7 @@ from core.budget import Budget
 from core.choose import Ask, choose, extended, is_bold, region_of, restlessness
 from core.design import Taken, initial_points, initial_trials
 from core.errors import CoreError, NumericalError
+from core.featured import described
 from core.history import read
 from core.maximise import Maximum
 from core.model import Model, build
@@ -99,7 +100,7 @@ def _by_model(
     try:
         model = build(ask.problem, ask.space, ask.history, ask.state, ask.rng, ask.budget)
         state = model.state.to_dict()
-        diagnostics |= _describe(model)
+        diagnostics |= _describe(model, ask.space)
         with ask.budget.phase("maximise"):
             searches = _search(ask, taken, model, [*waiting, *points], points, origins, count)
         if n_random := origins.count("random"):
@@ -115,11 +116,11 @@ def _by_model(
     return Proposal(points, origins, state, diagnostics)
 
 
-def _describe(model: Model) -> dict[str, Any]:
+def _describe(model: Model, space: Space) -> dict[str, Any]:
     return {
         "model": model.kind,
         "hopeful": model.hopeful,
-        "feature": model.posterior.layout.feature,
+        "feature": described(model.posterior, space),
         "log_evidence": [s.log_evidence for s in model.samples],
         "weights": [s.weight for s in model.samples],
         "n_factors": [len(s.factors) for s in model.samples],

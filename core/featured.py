@@ -15,7 +15,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,6 +29,7 @@ from core.fit import WARM_EVALUATIONS, fit
 from core.gradient import PairEvidence
 from core.hyper import Hyperparameters
 from core.layout import Layout
+from core.posterior import FactorPosterior
 from core.problem import Problem
 from core.space import Space
 from core.state import State
@@ -96,6 +99,21 @@ def behind(features: Sequence[Featured], log_posteriors: Sequence[float]) -> dic
     """By name, nats behind the best model without a feature; below zero for one that explains more."""
     gaps = {f.feature: max(log_posteriors) - f.log_posterior for f in features}
     return {feature: gap for feature, gap in gaps.items() if math.isfinite(gap)}
+
+
+def described(posterior: FactorPosterior, space: Space) -> dict[str, Any] | None:
+    """What the feature in use says, as plain data: how parameters weigh in a ridge, where the centre of a bowl is."""
+    if posterior.layout.feature is None:
+        return None
+    theta = posterior.hyper.feature.numpy()[: space.n_columns]
+    if posterior.layout.feature == "bowl":
+        [center] = space.decode(np.clip(0.5 + CENTER * theta[None], 0.0, 1.0))
+        return {"kind": "bowl", "center": center}
+    # A categorical parameter has several columns, and is said to weigh what the heaviest of them does.
+    heaviest = [theta[columns][np.abs(theta[columns]).argmax()] for columns in space.columns]
+    most = max(map(abs, heaviest)) or 1.0
+    weights = {name: float(w / most) for name, w in zip(space.problem.names, heaviest, strict=True)}
+    return {"kind": "ridge", "weights": weights}
 
 
 def _sought(evidence: PairEvidence) -> Hyperparameters:

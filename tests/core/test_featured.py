@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Observation, propose
+from core import Observation, Problem, propose
 from core.feature import CENTER, FEATURES, Feature
-from core.featured import EVERY, FROM, NEAR, PER_COLUMN, Featured, behind, believed
+from core.featured import EVERY, FROM, NEAR, PER_COLUMN, Featured, behind, believed, described
 from core.model import Model
+from core.space import Space
 from core.state import State
 from tests.core.support import Array, observe, unit_problem
 from tests.core.test_model import surrogate
@@ -134,11 +135,46 @@ def test_asks_by_a_feature_are_answered_and_say_so() -> None:
     told, problem = history(across), unit_problem(D, algorithm={"proposals": 10})
     start = State(asks=turn_of("ridge")).to_dict()
     first = propose(problem, told, state=start)
-    assert first.diagnostics["feature"] == "ridge"
+    assert first.diagnostics["feature"]["kind"] == "ridge"
     state = json.loads(json.dumps(first.state, allow_nan=False))
     again = [propose(problem, told, state=state, count=2) for _ in range(2)]
     assert again[0].points == again[1].points
-    assert again[0].diagnostics["feature"] == "ridge"
+    assert again[0].diagnostics["feature"]["kind"] == "ridge"
     assert (
         across(np.array(list(first.points[0].values()))) > 0.9
     )  # of a largest value of 1, at most 60 random ones seen
+
+
+def test_a_ridge_is_described_by_its_weights() -> None:
+    """By parameter, the largest of them one or minus one."""
+    model = modelled(history(across), turn_of("ridge"))
+    told = described(model.posterior, Space(unit_problem(D)))
+    assert told is not None
+    assert told["kind"] == "ridge"
+    weights = np.array(list(told["weights"].values()))
+    np.testing.assert_allclose(weights * np.sign(weights @ DIRECTION), DIRECTION / 0.6, atol=0.05)
+
+
+def test_a_bowl_is_described_by_its_center_in_the_parameters_own_units() -> None:
+    """Also where a parameter is discrete, and where there is no feature to describe."""
+    names = "abcd"
+    problem = Problem.from_dict(
+        {
+            "direction": "minimize",
+            "parameters": [
+                *({"name": n, "type": "float", "bounds": [-10, 10]} for n in names),
+                {"name": "n", "type": "int", "bounds": [0, 20]},
+            ],
+            "algorithm": {"proposals": 10},
+        }
+    )
+    place = {"a": 3.0, "b": -4.0, "c": 0.0, "d": 5.0, "n": 12}
+    rng = np.random.default_rng(0)
+    points = [{**{n: float(rng.uniform(-10, 10)) for n in names}, "n": int(rng.integers(21))} for _ in range(80)]
+    told = [Observation(p, value=math.dist(list(p.values()), list(place.values()))) for p in points]
+    start = State(asks=turn_of("bowl")).to_dict()
+    feature = propose(problem, told, state=start).diagnostics["feature"]
+    assert feature["kind"] == "bowl"
+    assert feature["center"] == pytest.approx(place, abs=2.5)  # of ranges of twenty; the fit is a short one
+    assert isinstance(feature["center"]["n"], int)
+    assert propose(problem, told[:12]).diagnostics["feature"] is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +87,19 @@ def test_a_link_to_a_trial_shows_how_it_was_made(page: Page, api: Api, told_stud
     expect(stamp).to_have_attribute("title", f"{trial['asked_at'][:19].replace('T', ' ')} UTC")
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("heading", name=f"Trial {trial['number'] + 1}")).to_be_visible()
+
+
+def test_a_ridge_is_said(page: Page, api: Api) -> None:
+    """Which parameters make up for each other, heaviest first."""
+    study = api.study(parameters=[{"name": n, "type": "float", "bounds": [0, 1]} for n in "abcd"])
+    rng = random.Random(3)
+    points = [{n: rng.random() for n in "abcd"} for _ in range(60)]
+    results = [{"parameters": p, "value": math.sin(9 * (p["a"] - 0.5 * p["b"] + 0.25 * p["c"]))} for p in points]
+    api.tell(study, results=results)
+    [trial] = api.ask(study)
+    page.goto(f"/#/studies/{identity(study)}/trials/{trial['number']}")
+    said = page.locator("dd", has_text="a ridge: values vary most with")
+    expect(said).to_have_text(re.compile(r"with .?1 a, .?0\.[45]\d* b, .?0\.[23]\d* c"))
 
 
 def _asked_with_factors(api: Api, *factors: list[str]) -> tuple[str, dict[str, Any]]:

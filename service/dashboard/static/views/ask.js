@@ -12,7 +12,7 @@ const ORIGINS = {
   random: "Random: the model could not propose a new point in time.",
 };
 const PHASES = { fit: "fit the model", sample: "sample decompositions", condition: "condition on the results", maximise: "maximise the acquisition" };
-const FEATURES = { ridge: "a ridge: one direction, at an angle to all parameters, in which values vary most", bowl: "a bowl: the distance from one place, towards which values rise" };
+const MOST_WEIGHTS = 6; // of a ridge that are said
 const STOPS = { residuals: "the residuals were small enough", iterations: "the iterations were used up", deadline: "the time was up" };
 
 export function askCards(trial, ask, model, signal) {
@@ -45,7 +45,7 @@ function modelFacts({ model, hopeful, feature, acceptance_rate: acceptance, fit_
   const facts = [];
   if (model) facts.push(["model", model]);
   if (hopeful) facts.push(["mean", "held at that of the outputs, so that unknown places promise more"]);
-  if (feature) facts.push(["feature", FEATURES[feature] ?? feature]);
+  if (feature) facts.push(["feature", described(feature)]);
   if (decomposition) facts.push(["decompositions", count(decomposition.samples.length, "sample")]);
   if (sizes?.length) facts.push(["factors", [...new Set(sizes)].sort((a, b) => a - b).join(", ")]);
   if (typeof acceptance === "number") facts.push(["acceptance rate", percent(acceptance)]);
@@ -53,6 +53,12 @@ function modelFacts({ model, hopeful, feature, acceptance_rate: acceptance, fit_
   if (typeof fits === "number") facts.push(["evaluations of the fit", number(fits)]);
   if (typeof beta === "number") facts.push(["exploration β", number(beta)]);
   return facts;
+}
+
+function described({ kind, weights, center }) {
+  if (kind === "bowl") return `a bowl: values rise towards ${Object.entries(center).map(([name, value]) => `${name} = ${typeof value === "number" ? number(value) : value}`).join(", ")}`;
+  const heaviest = Object.entries(weights).sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).slice(0, MOST_WEIGHTS);
+  return `a ridge: values vary most with ${heaviest.map(([name, weight]) => `${number(weight, 2)} ${name}`).join(", ")}`;
 }
 
 function secondsCard(spent) {
