@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from torch import Tensor
 from core import layout as layouts
 from core import partition
 from core.budget import Budget
+from core.errors import NumericalError
 from core.feature import CENTER, FEATURES, RIDGE, Feature, n_numbers
 from core.fit import WARM_EVALUATIONS, fit
 from core.gradient import PairEvidence
@@ -79,11 +81,12 @@ def fit_features(problem: Problem, space: Space, fitted: FittedSum, state: State
                 evaluations = WARM_EVALUATIONS if state.asks % 2 == 0 else 1
                 fits.append(go_on(start, max_evaluations=evaluations, expired=expired))
             if due:
-                start = _sought(PairEvidence(layout, kernel, data, fitted.pairs))
-                fits.append(go_on(start, max_evaluations=EVALUATIONS, expired=expired))
-        best = max(fits, key=lambda f: f.log_posterior)
-        cost = 0.5 * n_numbers(feature, space.n_columns) * math.log(seen.n_obs)
-        if math.isfinite(best.log_posterior):
+                with suppress(NumericalError):  # an ask can do without
+                    start = _sought(PairEvidence(layout, kernel, data, fitted.pairs))
+                    fits.append(go_on(start, max_evaluations=EVALUATIONS, expired=expired))
+        best = max(fits, key=lambda f: f.log_posterior, default=None)
+        if best and math.isfinite(best.log_posterior):
+            cost = 0.5 * n_numbers(feature, space.n_columns) * math.log(seen.n_obs)
             found.append(Featured(feature, best.hyper, best.log_posterior - cost, sum(f.evaluations for f in fits)))
     return found
 

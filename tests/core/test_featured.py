@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Observation, Problem, propose
+from core import NumericalError, Observation, Problem, propose
 from core.feature import CENTER, FEATURES, Feature
 from core.featured import EVERY, FROM, NEAR, PER_COLUMN, Featured, behind, believed, described
+from core.gradient import PairEvidence
 from core.model import Model
 from core.space import Space
 from core.state import State
@@ -143,6 +144,19 @@ def test_asks_by_a_feature_are_answered_and_say_so() -> None:
     assert (
         across(np.array(list(first.points[0].values()))) > 0.9
     )  # of a largest value of 1, at most 60 random ones seen
+
+
+def test_linear_algebra_that_fails_costs_the_feature_not_the_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The point is the model's all the same, by decompositions."""
+
+    def fail(*_: Any) -> None:
+        raise NumericalError("singular", None)
+
+    monkeypatch.setattr(PairEvidence, "ridge_curvature", fail)
+    start = State(asks=turn_of("ridge")).to_dict()
+    proposal = propose(unit_problem(D, algorithm={"proposals": 10}), history(across), state=start)
+    assert proposal.origins == ["dumbo"]
+    assert proposal.diagnostics["feature"] is None
 
 
 def test_a_ridge_is_described_by_its_weights() -> None:
