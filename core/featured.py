@@ -114,7 +114,7 @@ def described(posterior: FactorPosterior, space: Space) -> dict[str, Any] | None
         return {"kind": "bowl", "center": center}
     # A categorical parameter has several columns, and is said to weigh what the heaviest of them does.
     heaviest = [theta[columns][np.abs(theta[columns]).argmax()] for columns in space.columns]
-    most = max(map(abs, heaviest)) or 1.0
+    most = max(heaviest, key=abs) or 1.0  # which way a ridge is looked along does not matter
     weights = {name: float(w / most) for name, w in zip(space.problem.names, heaviest, strict=True)}
     return {"kind": "ridge", "weights": weights}
 

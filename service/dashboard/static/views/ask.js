@@ -12,7 +12,8 @@ const ORIGINS = {
   random: "Random: the model could not propose a new point in time.",
 };
 const PHASES = { fit: "fit the model", sample: "sample decompositions", condition: "condition on the results", maximise: "maximise the acquisition" };
-const MOST_WEIGHTS = 6; // of a ridge that are said
+const MOST_WEIGHTS = 6; // of a ridge that are said, ...
+const LEAST_WEIGHT = 0.05; // ... and the least of them, of the heaviest
 const STOPS = { residuals: "the residuals were small enough", iterations: "the iterations were used up", deadline: "the time was up" };
 
 export function askCards(trial, ask, model, signal) {
@@ -57,7 +58,7 @@ function modelFacts({ model, hopeful, feature, acceptance_rate: acceptance, fit_
 
 function described({ kind, weights, center }) {
   if (kind === "bowl") return `a bowl: values rise towards ${Object.entries(center).map(([name, value]) => `${name} = ${typeof value === "number" ? number(value) : value}`).join(", ")}`;
-  const heaviest = Object.entries(weights).sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).slice(0, MOST_WEIGHTS);
+  const heaviest = Object.entries(weights).filter(([, weight]) => Math.abs(weight) >= LEAST_WEIGHT).sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).slice(0, MOST_WEIGHTS);
   return `a ridge: values vary most with ${heaviest.map(([name, weight]) => `${number(weight, 2)} ${name}`).join(", ")}`;
 }
 
