@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
         "--algorithms",
         default="all",
         help=f"names or sets ({', '.join(ALGORITHM_SETS)}), by commas; "
-        "dumbo@hope.CLEAR=0 is ours with a constant of the core changed",
+        "dumbo-by-5 is ours asked for five points at a time, dumbo@hope.CLEAR=0 with a constant of the core changed",
     )
     p.add_argument("--seeds", type=int, default=5, help="how many; each is another instance (default 5)")
     p.add_argument(

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.arena.run import Run
-from benchmarks.rivals import ALGORITHMS, find
+from benchmarks.rivals import ALGORITHMS, base_of, find
 
 # One colour per algorithm wherever it is shown; ours are the solid, thicker lines.
 _PALETTE = [
@@ -27,8 +27,8 @@ _COLORS = dict(zip(_LOCAL, _PALETTE, strict=False))
 
 
 def _order(name: str) -> tuple[int, str]:
-    """As they are listed, changed ones after their base."""
-    return list(ALGORITHMS).index(name.split("@")[0]), name
+    """As they are listed, variants after their base."""
+    return list(ALGORITHMS).index(base_of(name)), name
 
 
 def draw_problem(axes: Any, problem: str, runs: Sequence[Run]) -> None:
@@ -41,7 +41,8 @@ def draw_problem(axes: Any, problem: str, runs: Sequence[Run]) -> None:
         mean = curves.mean(axis=0)
         error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else 0 * mean
         ours = "dumbo" in name
-        color = _COLORS[name.removesuffix("-http")] if "@" not in name else _PALETTE[-1 - sum(name.encode()) % 17]
+        local = name.removesuffix("-http")
+        color = _COLORS[local] if local in _COLORS else _PALETTE[-1 - sum(name.encode()) % 17]
         style = {"lw": 2.2, "zorder": 3} if ours else {"lw": 1.2, "ls": "--"}
         axes.plot(evaluations, mean, label=find(name).label, color=color, **style)
         floor = mean / 10 if (mean > 0).all() else -np.inf  # a band reaching below zero would leave a log axis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -11,7 +12,7 @@ from benchmarks.problems import BenchmarkProblem
 from benchmarks.rivals.base import Optimizer
 from benchmarks.rivals.changes import Change, parsed
 
-__all__ = ["ALGORITHMS", "Algorithm", "Optimizer", "find", "make"]
+__all__ = ["ALGORITHMS", "Algorithm", "Optimizer", "base_of", "find", "make"]
 
 Knowledge = Literal["none", "factors", "factor values"]
 
@@ -68,15 +69,38 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 
+_NAME = re.compile(r"(?P<base>[^@]*?)(-by-(?P<batch>[1-9]\d*))?(?P<changes>(@[^@]*)*)")
+
+
+def base_of(name: str) -> str:
+    """The name in `ALGORITHMS` that a name begins with."""
+    return _parts(name)["base"]
+
+
+def _parts(name: str) -> dict[str, str]:
+    found = _NAME.fullmatch(name)
+    assert found is not None  # it takes any text
+    return found.groupdict("")
+
+
 def find(name: str) -> Algorithm:
-    """The algorithm of this name, ours also with changes (`dumbo@hope.CLEAR=0`); ValueError says which there are."""
-    base, *changes = name.split("@")
-    if base not in ALGORITHMS or (changes and base not in _OURS):
-        raise ValueError(f"unknown algorithm {name!r}; there are {', '.join(ALGORITHMS)}, and dumbo@hope.CLEAR=0")
+    """The algorithm of this name; ValueError says which there are.
+
+    Ours may also be asked for several points at a time (`dumbo-by-5`), and have changes (`dumbo@hope.CLEAR=0`).
+    """
+    parts = _parts(name)
+    base, batch, changes = parts["base"], parts["batch"], parts["changes"].split("@")[1:]
+    if base not in ALGORITHMS or ((batch or changes) and base not in _OURS):
+        known = ", ".join(ALGORITHMS)
+        raise ValueError(f"unknown algorithm {name!r}; there are {known}, dumbo-by-5 and dumbo@hope.CLEAR=0")
     found = ALGORITHMS[base]
-    if not changes:
-        return found
-    return replace(found, label=f"{found.label}, {', '.join(changes)}", changes=tuple(map(parsed, changes)))
+    if batch:
+        options = (*found.options, ("batch", int(batch)))
+        found = replace(found, label=f"{found.label}, {batch} at a time", options=options)
+    if changes:
+        label = f"{found.label}, {', '.join(changes)}"
+        found = replace(found, label=label, changes=tuple(map(parsed, changes)))
+    return found
 
 
 def make(name: str, problem: BenchmarkProblem, seed: int, **options: Any) -> Optimizer:

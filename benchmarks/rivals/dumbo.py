@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.problems import Array, BenchmarkProblem
 from benchmarks.problems.base import Mode
 from core import Observation, Problem, propose
+from core.space import Point
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -20,7 +21,8 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 class Dumbo:
     """Calls the core directly and keeps, as the service would, the observations and the state.
 
-    `decomposed` hands on the factor values; without it the core sees only their sum.
+    `decomposed` hands on the factor values; without it the core sees only their sum. With a `batch` above 1 the model
+    is asked for so many points at a time, each of which is given out before any other ask, as to so many workers.
     """
 
     def __init__(
@@ -30,22 +32,27 @@ class Dumbo:
         mode: Mode = "infer",
         *,
         decomposed: bool = False,
+        batch: int = 1,
         **knobs: Any,
     ) -> None:
         self.problem = problem
         self.decomposed = decomposed
         self.core_problem = Problem.from_dict(problem.to_spec(mode, seed=seed, **knobs))
+        self.batch = batch
+        self.waiting: list[Point] = []  # asked for, not given out yet
         self.observations: list[Observation] = []
         self.state: dict[str, Any] | None = None
         self.diagnostics: dict[str, Any] = {}
         self.phases: dict[str, float] = {}  # seconds of the last ask by phase
 
     def ask(self) -> Array:
-        proposal = propose(self.core_problem, self.observations, state=self.state)
-        self.state = proposal.state if proposal.state is not None else self.state
-        self.diagnostics = proposal.diagnostics
-        self.phases = dict(proposal.diagnostics.get("seconds", {}))
-        return _array(self.problem, proposal.points[0])
+        if not self.waiting:
+            proposal = propose(self.core_problem, self.observations, state=self.state, count=self.batch)
+            self.state = proposal.state if proposal.state is not None else self.state
+            self.diagnostics = proposal.diagnostics
+            self.phases = dict(proposal.diagnostics.get("seconds", {}))
+            self.waiting = list(proposal.points)
+        return _array(self.problem, self.waiting.pop(0))
 
     def tell(self, x: Array, y: float, Y: Mapping[str, float] | None = None) -> None:
         point = _point(self.problem, x)

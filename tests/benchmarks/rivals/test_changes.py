@@ -23,13 +23,16 @@ def test_a_change_reaches_every_module_that_has_the_constant_and_is_undone() -> 
     assert core.hope.CLEAR > 0
 
 
-def test_a_changed_algorithm_is_named_by_its_changes() -> None:
+def test_a_variant_is_named_by_what_it_changes() -> None:
     """What it knows of the problem is what its base knows."""
     found = find("add-dumbo@hope.CLEAR=0@sums.FRESH_EVERY=7")
     assert found.label == "ADD-DuMBO, hope.CLEAR=0, sums.FRESH_EVERY=7"
     assert found.knowledge == ALGORITHMS["add-dumbo"].knowledge
     assert found.changes == (("hope", "CLEAR", 0), ("sums", "FRESH_EVERY", 7))
     assert find("dumbo") is ALGORITHMS["dumbo"]
+    several = find("add-dumbo-by-5@hope.CLEAR=0")
+    assert several.label == "ADD-DuMBO, 5 at a time, hope.CLEAR=0"
+    assert dict(several.options) == {"mode": "known", "batch": 5}
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,8 @@ def test_a_changed_algorithm_is_named_by_its_changes() -> None:
         ("dumbo@hope.CLEARLY=1", "no 'CLEARLY'"),
         ("dumbo@nothing.X=1", "expected a change like"),
         ("optuna-gp@hope.CLEAR=0", "unknown algorithm"),
+        ("optuna-gp-by-5", "unknown algorithm"),
+        ("dumbo-by-0", "unknown algorithm"),
         ("nobody", "unknown algorithm"),
     ],
 )

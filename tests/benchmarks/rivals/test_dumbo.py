@@ -53,6 +53,21 @@ def test_blind_variants_are_told_nothing_of_the_factors(name: str, mode: str) ->
     assert optimizer.phases["fit"] > 0
 
 
+def test_several_points_at_a_time_are_asked_for_once() -> None:
+    """One ask of the model gives as many different points, given out one by one; results may come in between."""
+    problem = problems.make("hartmann-6-shifted", 1)
+    optimizer = rivals.make("dumbo-none-by-3", problem, 0, initial_trials=3)
+    assert isinstance(optimizer, Dumbo)
+    told = []
+    for _ in range(9):
+        x = optimizer.ask()
+        optimizer.tell(x, problem.f(x))
+        told.append((optimizer.state or {}).get("asks"))
+        assert len({tuple(o.parameters.values()) for o in optimizer.observations}) == len(told)
+    assert told == [None, None, None, 1, 1, 1, 2, 2, 2]
+    assert optimizer.core_problem.decomposition.mode == "none"
+
+
 def test_the_service_proposes_what_the_core_proposes(service: Api) -> None:
     """The same seed and history give the same points over HTTP, initial ones and the model's."""
     problem = problems.make("camel-shifted", 2)
