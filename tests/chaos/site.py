@@ -20,7 +20,7 @@ from tests.chaos.consistency import broken
 from tests.chaos.ledger import Ledger, Operation
 from tests.chaos.writers import Asker, Teller, Writer, new_study
 from tests.support.postgres import Cluster, postgres_cluster
-from tests.support.processes import children, descendants, die_with_parent, gone
+from tests.support.processes import children, die_with_parent, gone, watch
 from tests.support.server import ROOT, Server, clean_environment
 
 ORPHAN_SECONDS = 30.0  # within which workers must have noticed that their server is gone
@@ -98,7 +98,7 @@ class Site:
         """Kill -9 the server with all that it has started, or alone: then its processes must end by themselves."""
         assert self.server is not None
         if alone:
-            self._orphans += [os.pidfd_open(pid) for pid in descendants(self.server.process.pid)]
+            self._orphans += watch(self.server.process.pid)
             self.server.process.kill()
             self.server.process.wait()
         self.server.kill()

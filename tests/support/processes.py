@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -39,12 +40,22 @@ def descendants(pid: int) -> list[int]:
     return [found for child in children(pid) for found in (child, *descendants(child))]
 
 
+def watch(pid: int) -> list[int]:
+    """A pidfd for every descendant, but for those that end while we look."""
+    watched = []
+    for child in descendants(pid):
+        with suppress(ProcessLookupError):
+            watched.append(os.pidfd_open(child))
+    return watched
+
+
 def kill_tree(pid: int) -> None:
     """Kill -9 a process, then all that it has started, and wait until those are gone."""
-    watched = [os.pidfd_open(child) for child in descendants(pid)]
+    watched = watch(pid)
     os.kill(pid, signal.SIGKILL)
     for process in watched:
-        signal.pidfd_send_signal(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(process, signal.SIGKILL)
     outlived = gone(watched, seconds=30)
     if outlived:
         raise RuntimeError(f"{outlived} killed processes are still there")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import select
 import signal
 import socket
 import sqlite3
@@ -19,6 +17,7 @@ import pytest
 
 from service.settings import Settings
 from tests.support.cli import dumbo, refused_serve
+from tests.support.processes import gone, watch
 from tests.support.server import Server, running_server
 
 Start = Callable[..., Server]
@@ -154,17 +153,7 @@ def test_kill_9_leaves_no_process_behind(live_server: Server) -> None:
     """Workers and their parent end by themselves when the server is killed."""
     httpx.post(f"{live_server.url}/v1/studies", json=SPEC).raise_for_status()
     httpx.post(f"{live_server.url}/v1/studies/s/ask", timeout=60).raise_for_status()
-    group = _descendants(live_server.process.pid)
-    assert group
-    handles = [os.pidfd_open(pid) for pid in group]
+    watched = watch(live_server.process.pid)
+    assert watched
     live_server.process.kill()
-    for handle in handles:
-        ended, _, _ = select.select([handle], [], [], 30)
-        os.close(handle)
-        assert ended
-
-
-def _descendants(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = {int(child) for task in tasks for child in (task / "children").read_text().split()}
-    return [*children, *(below for child in children for below in _descendants(child))]
+    assert gone(watched, seconds=30) == 0

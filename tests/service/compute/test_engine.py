@@ -21,6 +21,7 @@ from service.compute.engine import WARMUP, WorkerCompute
 from service.compute.fallback import fallback
 from service.compute.jobs import AskJob, Closed, ComputeFailed, Overloaded, PredictJob
 from tests.support.jobs import LINE
+from tests.support.processes import descendants
 
 ACT = "tests.support.jobs:act"
 Make = Callable[..., WorkerCompute]
@@ -267,19 +268,11 @@ def test_no_worker_outlives_a_killed_server(begun: Path) -> None:
     )
     with subprocess.Popen([sys.executable, "-c", program]) as server:
         busy = int(begun.read_text())
-        children = _descendants(server.pid)
+        children = descendants(server.pid)
         server.kill()
     assert busy in children
     for pid in children:
         wait_for_end(pid)
-
-
-def _descendants(pid: int) -> list[int]:
-    children = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        children += [int(p) for p in (thread / "children").read_text().split()]
-    found = sorted(set(children))
-    return found + [below for child in found for below in _descendants(child)]
 
 
 def test_fallback_is_a_function_of_the_job() -> None:
