@@ -79,15 +79,16 @@ def grams(layout: Layout, hyper: Hyperparameters, kernel: Kernel, X: Tensor) -> 
         part = layout.take(rows)
         Z = scaled(part, hyper, X)
         k, _ = profile(kernel, squared_distances(Z, Z))
-        _add_grams(K, part, hyper, k)
+        add_to_models(K.flatten(1), part, hyper, k.flatten(1))
     return K
 
 
-def _add_grams(K: Tensor, layout: Layout, hyper: Hyperparameters, k: Tensor) -> None:
-    """Add each factor's covariance to its model's, in place: one product per model instead of a pass per factor."""
-    share = torch.zeros(layout.n_models, layout.n_factors, dtype=k.dtype)
-    share[layout.owner, torch.arange(layout.n_factors)] = factor_scales(layout, hyper)
-    K.view(layout.n_models, -1).addmm_(share, k.flatten(1))
+def add_to_models(total: Tensor, layout: Layout, hyper: Hyperparameters, k: Tensor) -> None:
+    """Add each factor's covariances (n x E) to its model's (k x E): one product instead of a pass per factor."""
+    first, last = int(layout.owner[0]), int(layout.owner[-1])  # factors of a model are contiguous
+    share = k.new_zeros(last + 1 - first, layout.n_factors)
+    share[layout.owner - first, torch.arange(layout.n_factors)] = factor_scales(layout, hyper)
+    total[first : last + 1].addmm_(share, k)
 
 
 def cholesky(C: Tensor) -> Tensor:

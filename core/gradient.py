@@ -16,7 +16,16 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from torch import Tensor
 
 from core import feature
-from core.evidence import Data, cholesky, factor_scales, gaussian_log_density, noise_variances, residuals, weights
+from core.evidence import (
+    Data,
+    add_to_models,
+    cholesky,
+    factor_scales,
+    gaussian_log_density,
+    noise_variances,
+    residuals,
+    weights,
+)
 from core.feature import Feature
 from core.hyper import Hyperparameters
 from core.kernels import covariance, profile
@@ -139,9 +148,7 @@ class PairEvidence:
         total = self.D.new_zeros(layout.n_models, len(self.pairs))
         for i, (part, covariances) in enumerate(zip(self.parts, made, strict=True)):
             k = covariances[0] if covariances else covariance(self.kernel, self._distances(i, hyper))
-            share = k.new_zeros(layout.n_models, part.n_factors)
-            share[part.owner, torch.arange(part.n_factors)] = factor_scales(part, hyper)
-            total.addmm_(share, k)
+            add_to_models(total, part, hyper, k)
         prior = total.new_zeros(layout.n_models).index_add_(0, layout.owner, factor_scales(layout, hyper))
         return self.pairs.lower(total, prior[:, None] + noise)
 
