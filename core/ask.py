@@ -8,24 +8,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import torch
 
+from core.batch import Batch, search
 from core.budget import Budget
-from core.choose import Ask, choose, extended, is_bold, region_of, restlessness
+from core.choose import Ask
 from core.design import Taken, initial_points, initial_trials
 from core.errors import CoreError, NumericalError
 from core.featured import described
 from core.history import read
-from core.maximise import Maximum
 from core.model import Model, build
 from core.parameter import Value
 from core.problem import Observation, Problem
-from core.release import released
-from core.search import Region
-from core.space import Array, Point, Space
+from core.space import Point, Space
 from core.state import State
-
-SEPARATION = 1e-3  # of a parameter's range, between a new point and one that is being evaluated
 
 
 @dataclass(frozen=True)
@@ -60,6 +55,8 @@ def propose(
     ...     told += [Observation(x, value=sum(v * v for v in x.values())) for x in ask.points]
     ...     state = ask.state
 
+    Several points are those of as many asks in a row, each pending when the next is made.
+
     `pending` are points being evaluated: their variance is taken as known already, so that new points differ.
     `fixed` holds parameters at a value for this ask. `state` is what the last proposal left. `seconds` bounds the time
     (by `clock`); without it the answer is a function of everything else and of `algorithm.seed` alone.
@@ -72,48 +69,50 @@ def propose(
     waiting = [problem.check_point(point) for point in pending]
     stored = State.from_dict(state, space.n_dims)
     history = read(problem, space, observations)
-    n_trials = len(observations) + len(waiting)
-    rng = np.random.default_rng([problem.algorithm.seed, n_trials])
+    first = len(observations) + len(waiting)
     taken = Taken(problem, observations, waiting)
-    n_initial = max(0, min(count, initial_trials(problem) - n_trials)) if history.n_obs else count
-    points = initial_points(problem, space, n_trials, n_initial, held, taken, rng)
-    origins = ["initial"] * len(points)
-    if len(points) == count:
-        return Proposal(points, origins, dict(state) if state else None, {"seconds": budget.spent, "fallbacks": []})
-    return _by_model(
-        Ask(problem, space, budget, history, stored, held, rng),
-        taken,
-        waiting,
-        points,
-        origins,
-        count,
-    )
+    n_initial = max(0, min(count, initial_trials(problem) - first)) if history.n_obs else count
+    points = initial_points(problem, space, first, n_initial, held, taken, _rng(problem, first))
+    batch = Batch(first, count, waiting, taken, points, ["initial"] * n_initial)
+    if not batch.left:
+        return Proposal(points, batch.origins, dict(state) if state else None, {"seconds": {}, "fallbacks": []})
+    return _by_model(Ask(problem, space, budget, history, stored, held, _rng(problem, batch.next)), batch)
 
 
-def _by_model(
-    ask: Ask, taken: Taken, waiting: list[Point], points: list[Point], origins: list[str], count: int
-) -> Proposal:
-    """Points by the surrogate; where linear algebra fails for good, random ones, labelled so."""
+def _rng(problem: Problem, number: int) -> np.random.Generator:
+    """The random numbers for the trial of this number."""
+    return np.random.default_rng([problem.algorithm.seed, number])
+
+
+def _by_model(ask: Ask, batch: Batch) -> Proposal:
+    """Points by the surrogate; where linear algebra fails for good, random ones, labelled so.
+
+    They are made as if asked for one after the other: models take turns from ask to ask, and several points of the same
+    one are too much alike. Where a model takes more than half of a point's share of the time, it serves for the rest.
+    """
+    whole, several = ask.budget, batch.left > 1
     fallbacks: list[str] = []
-    diagnostics: dict[str, Any] = {"seconds": ask.budget.spent, "fallbacks": fallbacks}
-    state: dict[str, Any] | None = None
+    diagnostics: dict[str, Any] = {"seconds": whole.spent, "fallbacks": fallbacks}
+    state = None
     try:
-        model = build(ask.problem, ask.space, ask.history, ask.state, ask.rng, ask.budget)
-        state = model.state.to_dict()
-        diagnostics |= _describe(model, ask.space)
-        with ask.budget.phase("maximise"):
-            searches = _search(ask, taken, model, [*waiting, *points], points, origins, count)
-        if n_random := origins.count("random"):
-            fallbacks.append(f"random: every candidate was taken already, for {n_random} of {count} points")
-        diagnostics["admm"] = searches[0] if len(searches) == 1 else searches
+        while left := batch.left:
+            begin = whole.clock()
+            model = build(ask.problem, ask.space, ask.history, ask.state, ask.rng, ask.budget)
+            state, facts = model.state, _describe(model, ask.space)
+            diagnostics |= facts
+            count = 1 if whole.allows(2 * left * (whole.clock() - begin)) else left
+            with ask.budget.phase("maximise"):
+                search(ask, model, batch, count, facts if several else {})
+            ask = replace(ask, state=state, rng=_rng(ask.problem, batch.next), budget=whole.share(max(1, batch.left)))
+        if n_random := batch.origins.count("random"):
+            fallbacks.append(f"random: every candidate was taken already, for {n_random} of {batch.count} points")
     except NumericalError as error:
         fallbacks.append(f"random: {error}")
-    while len(points) < count:
-        points.append(taken.random(ask.rng, ask.fixed))
-        taken.add(points[-1])
-        origins.append("random")
-    diagnostics["cut_short"] = ask.budget.cut_short
-    return Proposal(points, origins, state, diagnostics)
+    while batch.left:
+        batch.add_random(ask.rng, ask.fixed)
+    diagnostics["admm"] = batch.searches if several else batch.searches[0]
+    diagnostics["cut_short"] = list(dict.fromkeys(whole.cut_short))
+    return Proposal(batch.points, batch.origins, state.to_dict() if state else None, diagnostics)
 
 
 def _describe(model: Model, space: Space) -> dict[str, Any]:
@@ -128,61 +127,3 @@ def _describe(model: Model, space: Space) -> dict[str, Any]:
         "fit_evaluations": model.evaluations,
         "output_powers": [t.power for t in model.transforms],
     }
-
-
-def _search(
-    ask: Ask,
-    taken: Taken,
-    model: Model,
-    pending: list[Point],
-    points: list[Point],
-    origins: list[str],
-    count: int,
-) -> list[dict[str, Any]]:
-    """Maximise the acquisition for one point after the other, each conditioned on those before (GP-BUCB)."""
-    space = ask.space
-    region = region_of(ask)
-    awaited = torch.from_numpy(space.encode(pending))
-    posterior = extended(ask, model.posterior, awaited)
-    searches = []
-    probe = released(ask.history, region.free.numpy() & space.is_continuous, model.state.asks, ask.rng)
-    restless = restlessness(ask, model)
-    while len(points) < count:
-        bold = is_bold(ask.state.asks + len(awaited), restless)
-        found, beta = choose(ask, model, posterior, region, awaited, bold=bold, restless=restless)
-        if probe is not None:
-            found, probe = _with_probe(space, region, found, *probe), None
-        point, x = _first_new(space, found.x.numpy(), taken, awaited.numpy())
-        if point is None:
-            point, origin = taken.random(ask.rng, ask.fixed), "random"
-            x = space.encode([point])[0]
-        else:
-            origin = "dumbo"
-        taken.add(point)
-        points.append(point)
-        origins.append(origin)
-        searches.append({**found.diagnostics, "beta": beta})
-        if len(points) < count:
-            posterior = posterior.extended(torch.from_numpy(x)[None])
-            awaited = torch.cat([awaited, torch.from_numpy(x)[None]])
-    return searches
-
-
-def _with_probe(space: Space, region: Region, found: Maximum, x: Array, column: int) -> Maximum:
-    """The same with a point off a bound put first, and the diagnostics saying of which parameter."""
-    names = [name for name, columns in zip(space.problem.names, space.columns, strict=True) for _ in columns]
-    first = region.hold(torch.from_numpy(x)[None])
-    return replace(found, x=torch.cat([first, found.x]), diagnostics={**found.diagnostics, "released": names[column]})
-
-
-def _first_new(space: Space, X: Array, taken: Taken, awaited: Array) -> tuple[Point | None, Array]:
-    """The best candidate that is not taken, rather one that is not all but equal to a point being evaluated."""
-    fallback = None
-    for x in X:
-        [point] = space.decode(x[None])
-        if point in taken:
-            continue
-        if not len(awaited) or np.abs(awaited - x).max(axis=1).min() >= SEPARATION:
-            return point, x
-        fallback = fallback or (point, x)
-    return fallback or (None, X[0])

@@ -178,6 +178,44 @@ def test_a_batch_is_distinct_from_itself_and_from_pending_points(count: int) -> 
     assert not taken & {key(problem, x) for x in proposal.points}
 
 
+@pytest.mark.parametrize("mode", ["infer", "known"])
+def test_points_asked_at_once_are_those_asked_in_turn(mode: str) -> None:
+    """By the model as by the design: a model of its own for each point, and all that it leaves to the next."""
+    problem = known_problem([[0, 1], [1, 2]]) if mode == "known" else unit_problem(3, algorithm=QUICK)
+    told = history(3, 16)
+    state = propose(problem, told).state
+    at_once = propose(problem, told, state=state, count=4)
+    in_turn: list[dict[str, Any]] = []
+    for _ in range(4):
+        one = propose(problem, told, pending=in_turn, state=state)
+        in_turn, state = [*in_turn, *one.points], one.state
+    assert at_once.points == in_turn
+    assert at_once.state == state
+
+
+def test_a_batch_that_begins_in_the_design_ends_by_the_model() -> None:
+    """Both kinds of point are those that would have come in turn."""
+    problem = unit_problem(2, algorithm={**QUICK, "initial_trials": 6})
+    told = history()[:4]
+    at_once = propose(problem, told, count=4)
+    assert at_once.origins == ["initial"] * 2 + ["dumbo"] * 2
+    in_turn: list[dict[str, Any]] = []
+    state = None
+    for _ in range(4):
+        one = propose(problem, told, pending=in_turn, state=state)
+        in_turn, state = [*in_turn, *one.points], one.state
+    assert at_once.points == in_turn
+
+
+def test_every_point_of_a_batch_says_how_it_was_made() -> None:
+    """Each has the facts of its own model beside those of its search; the batch has the last one's."""
+    told = propose(unit_problem(3, algorithm=QUICK), history(3), count=3).diagnostics
+    assert len(told["admm"]) == 3
+    facts = set(told) - {"admm", "seconds", "fallbacks", "cut_short"}
+    assert all(set(each) >= facts | {"acquisition_polished", "beta"} for each in told["admm"])
+    assert {name: told[name] for name in facts} == {name: told["admm"][-1][name] for name in facts}
+
+
 def test_batches_spread_out() -> None:
     """Each point of a batch keeps its distance from those before, because their variance is taken as known."""
     problem = unit_problem(2, decomposition={"mode": "none"}, algorithm={"beta": 4.0})
@@ -343,12 +381,42 @@ def test_a_batch_out_of_time_is_still_complete() -> None:
     valid(problem, propose(problem, history(), count=4, seconds=1.0, clock=Clock(step=10.0)), 4)
 
 
+def test_a_model_that_takes_long_serves_for_the_rest_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With time for half a dozen models, four points have one each; with less, the first serves for all."""
+    problem = unit_problem(2, algorithm=QUICK)
+    made = []
+
+    def slow(*args: Any) -> Any:
+        made.append(clock.now)
+        clock.now += 1.0
+        return build(*args)
+
+    build = ask.build
+    monkeypatch.setattr(ask, "build", slow)
+    for seconds, models in ((20.0, 4), (7.0, 1)):
+        clock, made[:] = Clock(), []
+        valid(problem, propose(problem, history(), count=4, seconds=seconds, clock=clock), 4)
+        assert len(made) == models
+
+
+def test_failed_linear_algebra_in_a_batch_leaves_the_points_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first point and the state are the model's; the others are random, and nothing is said of their search."""
+    build, problem = ask.build, unit_problem(2, algorithm=QUICK)
+
+    def once(*args: Any) -> Any:
+        monkeypatch.setattr(ask, "build", broken)
+        return build(*args)
+
+    monkeypatch.setattr(ask, "build", once)
+    proposal = propose(problem, history(), count=3)
+    valid(problem, proposal, 3)
+    assert proposal.origins == ["dumbo", "random", "random"]
+    assert proposal.state is not None
+    assert [found is None for found in proposal.diagnostics["admm"]] == [False, True, True]
+
+
 def test_failed_linear_algebra_falls_back_to_a_labelled_random_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no Cholesky succeeds the answer is a random point that says so, and no state."""
-
-    def broken(*args: object) -> None:
-        raise core.NumericalError("a Gram matrix is not positive definite")
-
     monkeypatch.setattr(ask, "build", broken)
     problem = unit_problem(2, algorithm=QUICK)
     proposal = propose(problem, history(), count=2)
@@ -356,6 +424,10 @@ def test_failed_linear_algebra_falls_back_to_a_labelled_random_point(monkeypatch
     assert proposal.origins == ["random"] * 2
     assert proposal.state is None
     assert "not positive definite" in proposal.diagnostics["fallbacks"][0]
+
+
+def broken(*args: object) -> None:
+    raise core.NumericalError("a Gram matrix is not positive definite")
 
 
 @pytest.mark.parametrize("module", [core, ask])

@@ -78,3 +78,29 @@ def test_shorter_fits_share_the_deadline_and_the_books() -> None:
     assert short.until(0.5)()
     assert budget.spent == {"fit": 2.0}
     assert budget.cut_short == ["fit"]
+
+
+def test_shares_divide_the_time_that_is_left() -> None:
+    """A third of what is left from now on, booked with the whole; none once it is gone."""
+    clock = Clock()
+    budget = Budget(clock, 10.0)
+    clock.now = 4.0
+    share = budget.share(3)
+    clock.now = 5.9
+    assert not share.until(1.0)()
+    clock.now = 6.0
+    assert share.until(1.0)()
+    with share.phase("fit"):
+        clock.now = 11.0
+    assert budget.spent == {"fit": 5.0}
+    assert budget.share(3).until(1.0)()
+
+
+def test_a_budget_says_what_it_allows() -> None:
+    """To the end and no further; without a bound, anything."""
+    clock = Clock()
+    budget = Budget(clock, 10.0)
+    clock.now = 4.0
+    assert budget.allows(6.0)
+    assert not budget.allows(6.1)
+    assert Budget(clock).share(3).allows(1e9)

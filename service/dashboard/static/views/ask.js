@@ -28,7 +28,7 @@ export function askCards(trial, ask, model, signal) {
       dl([
         ["asked", time(ask.created_at)],
         ["trials of this ask", ask.count === 1 ? "1" : `${ask.count} (${ask.first_trial} to ${ask.first_trial + ask.count - 1})`],
-        ...modelFacts(diagnostics, ask.decomposition),
+        ...modelFacts({ ...diagnostics, ...search }, ask.decomposition), // of several points each has a model of its own
       ])),
     h("div", { class: "columns" },
       Object.keys(diagnostics.seconds ?? {}).length ? secondsCard(diagnostics.seconds) : null,
