@@ -64,7 +64,7 @@ def test_several_points_at_a_time_are_asked_for_once() -> None:
         optimizer.tell(x, problem.f(x))
         told.append((optimizer.state or {}).get("asks"))
         assert len({tuple(o.parameters.values()) for o in optimizer.observations}) == len(told)
-    assert told == [None, None, None, 1, 1, 1, 2, 2, 2]
+    assert told == [None, None, None, 3, 3, 3, 6, 6, 6]  # asks of the core count for each point
     assert optimizer.core_problem.decomposition.mode == "none"
 
 

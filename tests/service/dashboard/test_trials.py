@@ -102,6 +102,21 @@ def test_a_ridge_is_said(page: Page, api: Api) -> None:
     expect(said).to_have_text(re.compile(r"with 1 a, .0\.[45]\d* b, 0\.[23]\d* c$"))
 
 
+def test_each_of_several_points_has_its_own_model(page: Page, api: Api) -> None:
+    """The fit of the first point begins from nothing, that of the second goes on from it."""
+    study = api.study(algorithm={"initial_trials": 4})
+    for _ in range(4):
+        [trial] = api.ask(study)
+        api.tell(study, trial=trial["number"], value=random.Random(trial["number"]).random())
+    trials = api.ask(study, count=2)
+    [first, second] = api.get(f"{study}/trials/5/diagnostics").json()["diagnostics"]["admm"]
+    assert first["fit_evaluations"] != second["fit_evaluations"]
+    for trial, made in zip(trials, (first, second), strict=True):
+        page.goto(f"/#/studies/{identity(study)}/trials/{trial['number']}")
+        term = page.locator("dt", has_text="evaluations of the fit")
+        expect(term.locator("+ dd")).to_have_text(str(made["fit_evaluations"]))
+
+
 def _asked_with_factors(api: Api, *factors: list[str]) -> tuple[str, dict[str, Any]]:
     """The page of a trial that a model of these factors of x and y has made, and its search."""
     named = [{"name": f"f{i}", "parameters": variables} for i, variables in enumerate(factors)]
