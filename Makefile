@@ -19,7 +19,7 @@ serve: $(VENV)/.serve ## Install what is needed and serve on http://127.0.0.1:80
 settings: $(VENV)/.serve ## List every setting with its default
 	@$(BIN)/dumbo serve --help
 
-test: $(VENV)/.test ## Install the test extra and run the whole suite, on SQLite and a real Postgres
+test: $(VENV)/.bench ## Install the test and bench extras and run the whole suite, on SQLite and a real Postgres
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 lint: $(VENV)/.test ## Check style and formatting
