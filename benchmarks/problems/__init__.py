@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
-from benchmarks.problems import additive, classics, cosmo, families, rover, synthetic, wlan
+from benchmarks.problems import additive, choices, classics, cosmo, families, models, rover, synthetic, wind, wlan
 from benchmarks.problems.base import Array, BenchmarkProblem
+from benchmarks.problems.variants import cornered, noisy, shifted
 
-__all__ = ["CLASSICS", "FAMILIES", "PAPER", "PAPER_SHIFTED", "Array", "BenchmarkProblem", "budget_of", "make"]
+__all__ = ["CLASSICS", "FAMILIES", "LATER", "PAPER", "PAPER_SHIFTED", "Array", "BenchmarkProblem", "budget_of", "make"]
 
 PAPER = ["camel", "hartmann-6", "powell-24", "rastrigin-100", "cosmo", "wlan", "rover"]
 PAPER_SHIFTED = [f"{name}-shifted" for name in PAPER[:4]] + PAPER[4:]
@@ -48,7 +50,22 @@ CLASSICS = [
     "styblinski-20-shifted",
 ]
 
-_NAME = re.compile(r"(?P<base>[a-z]+)(?P<log>-log)?(?P<sizes>(-\d+)*)(?P<shifted>-shifted)?(?P<noisy>-noisy)?")
+LATER = [
+    "svm",
+    "boosting",
+    "pipeline",
+    "wind-12",
+    "pest",
+    "branches",
+    "switches-20",
+    "maxcut-30",
+    "whole-12",
+    "powell-24-cornered",
+    "levy-20-cornered",
+    "griewank-20-cornered",
+]
+
+_NAME = re.compile(r"(?P<base>[a-z]+)(?P<log>-log)?(?P<sizes>(-\d+)*)(?P<moved>-(shifted|cornered))?(?P<noisy>-noisy)?")
 
 
 def _bases(seed: int, trees_file: Path | None) -> dict[str, Callable[..., BenchmarkProblem]]:
@@ -80,6 +97,7 @@ def _bases(seed: int, trees_file: Path | None) -> dict[str, Callable[..., Benchm
         "alpine": classics.alpine,
         "ellipsoid": classics.ellipsoid,
         "tilted": classics.tilted,
+        **{make.__name__: partial(make, seed=seed) for make in (wind.wind, *choices.ALL, *models.ALL)},
     }
 
 
@@ -92,14 +110,18 @@ def make(name: str, seed: int = 0, trees_file: Path | None = None) -> BenchmarkP
     match = _NAME.fullmatch(name)
     bases = _bases(seed, trees_file)
     if match is None or match["base"] not in bases or (match["log"] and match["base"] != "wlan"):
-        raise ValueError(
-            f"unknown problem {name!r}; there are {', '.join(PAPER + FAMILIES + CLASSICS)}, wlan-log and the like"
-        )
+        known = ", ".join(PAPER + FAMILIES + CLASSICS + LATER)
+        raise ValueError(f"unknown problem {name!r}; there are {known}, wlan-log and the like")
     sizes = [int(size) for size in match["sizes"].split("-")[1:]]
-    problem = wlan.wlan("log") if match["log"] else bases[match["base"]](*sizes)
-    if match["shifted"]:
-        problem = problem.shifted(seed)
-    return problem.noisy() if match["noisy"] else problem
+    base = partial(wlan.wlan, "log") if match["log"] else bases[match["base"]]
+    try:
+        signature(base).bind(*sizes)
+    except TypeError as error:
+        raise ValueError(f"unknown problem {name!r}: {match['base']} takes other sizes ({error})") from error
+    problem = base(*sizes)
+    if match["moved"]:
+        problem = {"-shifted": shifted, "-cornered": cornered}[match["moved"]](problem, seed)
+    return noisy(problem) if match["noisy"] else problem
 
 
 def budget_of(name: str) -> int:

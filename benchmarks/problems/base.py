@@ -2,33 +2,55 @@
 
 A term is one factor's value; a problem without a known decomposition has a single term. Points are in the
 problem's own units; `to_unit` and `from_unit` map the box to the unit cube and back, on each parameter's
-scale, so that every algorithm sees the same cube.
+scale, so that every algorithm sees the same cube. Whole numbers and choices, which are numbered from zero, own equal
+parts of it; `point` and `array` translate between rows of numbers and parameters by name.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Kind = Literal["float", "int", "categorical"]
 Scale = Literal["linear", "log"]
 Mode = Literal["infer", "known", "random", "none"]
 
-# A shifted optimum keeps this share of the box's width from its faces: at a face it would be easy prey
-# for algorithms that like corners.
-SHIFT_MARGIN = 0.1
+FLOAT: Kind = "float"
+INT: Kind = "int"
+CATEGORICAL: Kind = "categorical"
+
+
+class Parameter(NamedTuple):
+    """One variable, as packages want to be told of it."""
+
+    name: str
+    kind: Kind
+    bounds: tuple[float, float]
+    scale: Scale
+
+    @property
+    def choices(self) -> list[int]:
+        """Of a categorical one."""
+        return list(range(int(self.bounds[1]) + 1))
+
+    def to_spec(self) -> dict[str, Any]:
+        if self.kind == CATEGORICAL:
+            return {"name": self.name, "type": self.kind, "values": self.choices}
+        return {"name": self.name, "type": self.kind, "bounds": list(self.bounds), "scale": self.scale}
 
 
 @dataclass(frozen=True)
 class BenchmarkProblem:
     """An objective to maximize over a box.
 
-    `terms(x)` gives one value per factor (a single one where `factors` is None), and f is their sum.
+    `terms(x)` gives one value per factor (a single one where `factors` is None), and f is their sum. Parameters are
+    floats where `kinds` says nothing else; choices are numbered, and have bounds of 0 and the last one's number.
     `optimum` is the largest value of f where it is known, `optimizer` a point that has it. `movable` says
     that f is defined beyond the box and nowhere larger than `optimum`, so that its optimum may be moved.
     `noise` is the standard deviation of what `observe` adds.
@@ -41,16 +63,28 @@ class BenchmarkProblem:
     optimum: float | None = None
     optimizer: tuple[float, ...] | None = None
     scales: tuple[Scale, ...] = ()
+    kinds: tuple[Kind, ...] = ()
     movable: bool = False
     noise: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.scales:
             object.__setattr__(self, "scales", ("linear",) * len(self.bounds))
+        if not self.kinds:
+            object.__setattr__(self, "kinds", (FLOAT,) * len(self.bounds))
 
     @property
     def n_dims(self) -> int:
         return len(self.bounds)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some parameters are whole numbers or choices."""
+        return set(self.kinds) != {FLOAT}
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        return [Parameter(*row) for row in zip(self.parameter_names, self.kinds, self.bounds, self.scales, strict=True)]
 
     @property
     def parameter_names(self) -> list[str]:
@@ -83,44 +117,40 @@ class BenchmarkProblem:
         return (self.optimum or 0.0) - value
 
     def to_unit(self, x: Array) -> Array:
-        low, high, is_log = self._ends()
+        low, high = self._ends()
         x = np.asarray(x, dtype=float)
-        return np.clip((np.where(is_log, np.log(np.where(is_log, x, 1.0)), x) - low) / (high - low), 0.0, 1.0)
+        scaled = np.where(self._is_log, np.log(np.where(self._is_log, x, 1.0)), x)
+        return np.clip((scaled - low) / (high - low), 0.0, 1.0)
 
     def from_unit(self, u: Array) -> Array:
-        low, high, is_log = self._ends()
+        low, high = self._ends()
         x = low + np.clip(u, 0.0, 1.0) * (high - low)
+        x = np.where(self._is_log, np.exp(np.where(self._is_log, x, 0.0)), x)
         box = np.array(self.bounds)
-        return np.clip(np.where(is_log, np.exp(np.where(is_log, x, 0.0)), x), box[:, 0], box[:, 1])
+        return np.clip(np.where(self._is_whole, np.rint(x), x), box[:, 0], box[:, 1])
 
-    def _ends(self) -> tuple[Array, Array, NDArray[np.bool_]]:
-        box = np.array(self.bounds, dtype=float)
-        is_log = np.array([scale == "log" for scale in self.scales])
-        box = np.where(is_log[:, None], np.log(np.where(is_log[:, None], box, 1.0)), box)
-        return box[:, 0], box[:, 1], is_log
+    @property
+    def _is_log(self) -> NDArray[np.bool_]:
+        return np.array([scale == "log" for scale in self.scales])
 
-    def shifted(self, seed: int) -> BenchmarkProblem:
-        """The same function with its optimum moved to a random place inside the box."""
-        if not self.movable or self.optimizer is None:
-            raise ValueError(f"the optimum of {self.name} cannot be moved")
-        box = np.array(self.bounds)
-        margin = SHIFT_MARGIN * (box[:, 1] - box[:, 0])
-        target = np.random.default_rng([seed, 0x5817F7]).uniform(box[:, 0] + margin, box[:, 1] - margin)
-        offset = target - np.array(self.optimizer)
-        terms = self.terms
-        return replace(
-            self,
-            name=f"{self.name}-shifted",
-            terms=lambda x: terms(x - offset),
-            optimizer=tuple(map(float, target)),
-        )
+    @property
+    def _is_whole(self) -> NDArray[np.bool_]:
+        return np.array([kind != FLOAT for kind in self.kinds])
 
-    def noisy(self, share: float = 0.05) -> BenchmarkProblem:
-        """The same function with noise: `share` of the interquartile range of f over the box."""
-        rng = np.random.default_rng(0)
-        values = [self.f(self.from_unit(u)) for u in rng.random((1000, self.n_dims))]
-        low, high = np.quantile(values, [0.25, 0.75])
-        return replace(self, name=f"{self.name}-noisy", noise=share * float(high - low))
+    def _ends(self) -> tuple[Array, Array]:
+        """Of the unit cube; the part of a whole number reaches half a step to both sides."""
+        box = np.array(self.bounds, dtype=float) + np.where(self._is_whole, 0.5, 0.0)[:, None] * [-1.0, 1.0]
+        box = np.where(self._is_log[:, None], np.log(np.where(self._is_log[:, None], box, 1.0)), box)
+        return box[:, 0], box[:, 1]
+
+    def point(self, x: Array) -> dict[str, float | int]:
+        """The parameters by name."""
+        values = (float(v) if kind == FLOAT else int(v) for v, kind in zip(x, self.kinds, strict=True))
+        return dict(zip(self.parameter_names, values, strict=True))
+
+    def array(self, point: Mapping[str, Any]) -> Array:
+        """The same as a row of numbers."""
+        return np.array([float(point[name]) for name in self.parameter_names])
 
     def to_spec(self, mode: Mode = "infer", **algorithm: Any) -> dict[str, Any]:
         """The study spec of this problem, for `core.Problem.from_dict` and for `POST /v1/studies`."""
@@ -132,13 +162,9 @@ class BenchmarkProblem:
                 {"name": name, "parameters": [f"x{j}" for j in factor]}
                 for name, factor in zip(self.factor_names, self.factors, strict=True)
             ]
-        parameters = [
-            {"name": name, "type": "float", "bounds": list(bounds), "scale": scale}
-            for name, bounds, scale in zip(self.parameter_names, self.bounds, self.scales, strict=True)
-        ]
         return {
             "direction": "maximize",
-            "parameters": parameters,
+            "parameters": [parameter.to_spec() for parameter in self.parameters],
             "decomposition": decomposition,
             "algorithm": algorithm,
         }

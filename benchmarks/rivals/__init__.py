@@ -27,6 +27,7 @@ class Algorithm:
     knowledge: Knowledge = "none"
     options: tuple[tuple[str, Any], ...] = ()
     changes: tuple[Change, ...] = ()  # of the core's constants, while it runs
+    mixed: bool = False  # knows whole numbers and choices for what they are
 
     def make(self, problem: BenchmarkProblem, seed: int, **more: Any) -> Optimizer:
         cls: Callable[..., Optimizer] = getattr(import_module(f"benchmarks.rivals.{self.module}"), self.cls)
@@ -34,12 +35,15 @@ class Algorithm:
 
 
 def _ours(label: str, knowledge: Knowledge = "none", **options: Any) -> Algorithm:
-    return Algorithm(label, "dumbo", "Dumbo", knowledge, tuple(options.items()))
+    return Algorithm(label, "dumbo", "Dumbo", knowledge, tuple(options.items()), mixed=True)
+
+
+def _optuna(label: str, sampler: str, *, mixed: bool = True) -> Algorithm:
+    return Algorithm(label, "optuna_samplers", "OptunaRival", options=(("sampler", sampler),), mixed=mixed)
 
 
 def _over_http(algorithm: Algorithm) -> Algorithm:
-    label = f"{algorithm.label}, HTTP"
-    return Algorithm(label, "dumbo", "DumboOverHTTP", algorithm.knowledge, algorithm.options)
+    return replace(algorithm, label=f"{algorithm.label}, HTTP", cls="DumboOverHTTP")
 
 
 _OURS = {
@@ -53,13 +57,13 @@ _OURS = {
 ALGORITHMS: dict[str, Algorithm] = {
     **_OURS,
     **{f"{name}-http": _over_http(algorithm) for name, algorithm in _OURS.items()},
-    "random": Algorithm("random", "uninformed", "RandomSearch"),
-    "sobol": Algorithm("Sobol", "uninformed", "SobolSearch"),
-    "optuna-tpe": Algorithm("Optuna TPE", "optuna_samplers", "OptunaRival", options=(("sampler", "tpe"),)),
-    "optuna-gp": Algorithm("Optuna GP", "optuna_samplers", "OptunaRival", options=(("sampler", "gp"),)),
-    "optuna-cmaes": Algorithm("Optuna CMA-ES", "optuna_samplers", "OptunaRival", options=(("sampler", "cmaes"),)),
+    "random": Algorithm("random", "uninformed", "RandomSearch", mixed=True),
+    "sobol": Algorithm("Sobol", "uninformed", "SobolSearch", mixed=True),
+    "optuna-tpe": _optuna("Optuna TPE", "tpe"),
+    "optuna-gp": _optuna("Optuna GP", "gp"),
+    "optuna-cmaes": _optuna("Optuna CMA-ES", "cmaes", mixed=False),  # it would draw choices at random
     "botorch-logei": Algorithm("BoTorch LogEI", "botorch_logei", "BotorchLogEI"),
-    "ax": Algorithm("Ax", "ax_rival", "AxRival"),
+    "ax": Algorithm("Ax", "ax_rival", "AxRival", mixed=True),
     "turbo": Algorithm("TuRBO", "turbo", "Turbo"),
     "saasbo": Algorithm("SAASBO", "saasbo", "Saasbo"),
     "linebo": Algorithm("LineBO", "linebo", "LineBO"),

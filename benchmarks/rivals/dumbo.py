@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx
-import numpy as np
 
 from benchmarks.problems import Array, BenchmarkProblem
 from benchmarks.problems.base import Mode
@@ -52,10 +51,10 @@ class Dumbo:
             self.diagnostics = proposal.diagnostics
             self.phases = dict(proposal.diagnostics.get("seconds", {}))
             self.waiting = list(proposal.points)
-        return _array(self.problem, self.waiting.pop(0))
+        return self.problem.array(self.waiting.pop(0))
 
     def tell(self, x: Array, y: float, Y: Mapping[str, float] | None = None) -> None:
-        point = _point(self.problem, x)
+        point = self.problem.point(x)
         values: dict[str, Any] = {"factor_values": Y} if self.decomposed and Y is not None else {"value": y}
         self.observations.append(Observation(point, **values))
 
@@ -85,14 +84,14 @@ class DumboOverHTTP:
 
     def ask(self) -> Array:
         self._trial = self._post(f"{self._study}/ask", {"count": 1})["trials"][0]
-        return _array(self.problem, self._trial["parameters"])
+        return self.problem.array(self._trial["parameters"])
 
     def tell(self, x: Array, y: float, Y: Mapping[str, float] | None = None) -> None:
         result: dict[str, Any] = {"factor_values": dict(Y)} if self.decomposed and Y is not None else {"value": y}
-        if self._trial is not None and self._trial["parameters"] == _point(self.problem, x):
+        if self._trial is not None and self._trial["parameters"] == self.problem.point(x):
             result["trial"] = self._trial["number"]
         else:
-            result["parameters"] = _point(self.problem, x)
+            result["parameters"] = self.problem.point(x)
         self._post(f"{self._study}/tell", result)
         self._trial = None
 
@@ -102,11 +101,3 @@ class DumboOverHTTP:
             raise RuntimeError(f"POST {path} answered {response.status_code}: {response.text}")
         answer: dict[str, Any] = response.json()
         return answer
-
-
-def _array(problem: BenchmarkProblem, point: Mapping[str, Any]) -> Array:
-    return np.array([float(point[name]) for name in problem.parameter_names])
-
-
-def _point(problem: BenchmarkProblem, x: Array) -> dict[str, Any]:
-    return dict(zip(problem.parameter_names, map(float, x), strict=True))

@@ -74,6 +74,13 @@ def test_unknown_names_are_refused_before_anything_runs(wrong: list[str], tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+def test_algorithms_that_know_floats_only_are_left_out_of_mixed_problems() -> None:
+    """A trust region has no choices, and would only be told of rounded ones."""
+    options = regret.parser().parse_args(["--problems", "branches,wind-12", "--algorithms", "turbo,dumbo,add-dumbo"])
+    planned = {(task.problem, task.algorithm) for task in regret.plan(options)}
+    assert planned == {("branches", "dumbo"), ("wind-12", "turbo"), ("wind-12", "dumbo")}
+
+
 def test_quick_may_be_narrowed_further() -> None:
     """`--quick` only changes defaults: what is said beside it holds."""
     p = regret.parser()

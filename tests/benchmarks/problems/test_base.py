@@ -9,7 +9,7 @@ from benchmarks import problems
 from core import Problem
 
 SLOW_TO_MAKE = ("additive-30", "additive-50", "additive-100", "chain")
-CHEAP = [name for name in problems.PAPER + problems.FAMILIES if not name.startswith(SLOW_TO_MAKE)]
+CHEAP = [name for name in problems.PAPER + problems.FAMILIES + problems.LATER if not name.startswith(SLOW_TO_MAKE)]
 
 
 @pytest.mark.parametrize("name", ["camel", "powell-24", "wlan", "wlan-log", "cosmo"])
@@ -32,7 +32,24 @@ def test_spec_is_a_problem_of_the_core(name: str) -> None:
         assert core_problem.names == problem.parameter_names
         assert core_problem.algorithm.seed == 3
     x = problem.from_unit(np.random.default_rng(1).random(problem.n_dims))
-    core_problem.check_point(dict(zip(problem.parameter_names, map(float, x), strict=True)))
+    point = problem.point(x)
+    assert core_problem.check_point(point) == point
+    np.testing.assert_array_equal(problem.array(point), x)
+
+
+@pytest.mark.parametrize("name", ["boosting", "whole-12", "pest"])
+def test_whole_numbers_own_equal_parts_of_the_cube(name: str) -> None:
+    """On a linear scale each is drawn as often as any other; the middle of its part leads back to it."""
+    problem = problems.make(name)
+    X = problem.from_unit(np.random.default_rng(0).random((4000, problem.n_dims)))
+    np.testing.assert_allclose(problem.from_unit(problem.to_unit(X)), X, rtol=1e-12)
+    for parameter, column in zip(problem.parameters, X.T, strict=True):
+        low, high = parameter.bounds
+        if parameter.kind != "float":
+            values, counts = np.unique(column, return_counts=True)
+            np.testing.assert_array_equal(values, np.arange(low, high + 1))
+            if parameter.scale == "linear":
+                assert counts.min() > 0.7 * counts.mean()
 
 
 def test_known_mode_without_factors_is_refused() -> None:
@@ -63,7 +80,10 @@ def test_noiseless_observation_is_f() -> None:
     assert problem.observe(x, np.random.default_rng(0))[0] == problem.f(x)
 
 
-@pytest.mark.parametrize("name", ["nonsense", "camel-log", "rover-shifted", "wlan-shifted", "hartmann-7"])
+@pytest.mark.parametrize(
+    "name",
+    ["nonsense", "camel-log", "rover-shifted", "wlan-shifted", "hartmann-7", "pest-cornered", "pest-3", "camel-2"],
+)
 def test_a_name_that_means_nothing_is_refused(name: str) -> None:
     """An unknown problem, or one that cannot be moved, is an error and not another problem."""
     with pytest.raises(ValueError, match=r"unknown problem|cannot be moved|has 6 dimensions"):

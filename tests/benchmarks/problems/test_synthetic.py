@@ -73,6 +73,22 @@ def test_a_shift_moves_the_optimum_and_keeps_its_value(name: str) -> None:
     assert not np.allclose(places[0], plain.optimizer)
 
 
+@pytest.mark.parametrize("name", MOVABLE)
+def test_a_cornered_optimum_lies_on_faces_of_the_box(name: str) -> None:
+    """About half of its coordinates, at both ends; the others lie inside, and the value there is the old optimum."""
+    plain = problems.make(name)
+    low, high = np.array(plain.bounds).T
+    at_low = at_high = 0
+    for seed in range(20):
+        problem = problems.make(f"{name}-cornered", seed)
+        place = np.array(problem.optimizer)
+        assert ((place >= low) & (place <= high)).all()
+        assert problem.f(place) == pytest.approx(plain.optimum, abs=1e-8)
+        at_low, at_high = at_low + (place == low).mean() / 20, at_high + (place == high).mean() / 20
+    assert 0.1 < at_low < 0.4
+    assert 0.1 < at_high < 0.4
+
+
 @pytest.mark.parametrize("name", ["camel", "hartmann-6"])
 def test_no_value_outside_the_box_exceeds_the_optimum(name: str) -> None:
     """A shift brings outside points into the box, so the optimum must hold there as well."""

@@ -33,6 +33,19 @@ def test_points_lie_in_the_box_and_follow_from_the_seed(name: str) -> None:
     assert not np.array_equal(X[0], other[0])
 
 
+@pytest.mark.parametrize("name", ["dumbo", "random", "sobol", "optuna-tpe", "optuna-gp"])
+def test_whole_numbers_and_choices_are_asked_for_as_such(name: str) -> None:
+    """Points of a mixed space are valid, every algorithm takes what it is told, and none asks for one choice only."""
+    problem = problems.make("branches", 0)
+    X = play(name, "branches", 14)
+    for parameter, column in zip(problem.parameters, X.T, strict=True):
+        low, high = parameter.bounds
+        assert ((low <= column) & (column <= high)).all()
+        assert len(set(column)) > 1
+        if parameter.kind != "float":
+            np.testing.assert_array_equal(column, np.rint(column))
+
+
 def test_sobol_covers_every_quarter_of_each_axis() -> None:
     """Sixteen points of the sequence fall four to each quarter, which random points do not."""
     X = (play("sobol", "camel", 16) - [-3, -2]) / [6, 4]

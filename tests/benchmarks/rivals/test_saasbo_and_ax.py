@@ -77,3 +77,18 @@ def test_ax_asks_in_the_box_and_takes_in_other_points(capfd: pytest.CaptureFixtu
         optimizer.tell(x, problem.f(x))
     assert len(optimizer._client.summarize()) == 7  # type: ignore[attr-defined]
     assert "COMPLETED" not in capfd.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_ax_is_told_of_whole_numbers_and_choices() -> None:
+    """Its points are valid beyond its own design, too, and it takes in one that it did not ask for."""
+    problem = problems.make("branches", 0)
+    optimizer = rivals.make("ax", problem, 0)
+    foreign = np.array([2.0, 4.0, 3.0, 0.5, -0.5])
+    optimizer.tell(foreign, problem.f(foreign))
+    choices, low, high = np.arange(5) < 3, *np.array(problem.bounds).T
+    for _ in range(7):
+        x = optimizer.ask()
+        assert ((low <= x) & (x <= high)).all()
+        np.testing.assert_array_equal(x[choices], np.rint(x[choices]))
+        optimizer.tell(x, problem.f(x))
