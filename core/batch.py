@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +15,7 @@ from core.design import Taken
 from core.maximise import Maximum
 from core.model import Model
 from core.parameter import Value
+from core.prediction import expected
 from core.release import released
 from core.search import Region
 from core.space import Array, Point, Space
@@ -70,10 +72,16 @@ def search(ask: Ask, model: Model, batch: Batch, count: int, facts: Mapping[str,
         if point is None:
             point, origin = batch.taken.random(ask.rng, ask.fixed), "random"
             x = space.encode([point])[0]
-        batch.add(point, origin, {**facts, **found.diagnostics, "beta": beta})
+        batch.add(point, origin, {**facts, **found.diagnostics, "beta": beta, "expected": _expected(ask, model, x)})
         if turn + 1 < count:
             posterior = posterior.extended(torch.from_numpy(x)[None])
             awaited = torch.cat([awaited, torch.from_numpy(x)[None]])
+
+
+def _expected(ask: Ask, model: Model, x: Array) -> dict[str, float] | None:
+    """What the model expects of a measurement there; None where values are too large to say."""
+    mean, sd = expected(ask.problem, model, torch.from_numpy(x))
+    return {"mean": mean, "sd": sd} if math.isfinite(mean) and math.isfinite(sd) else None
 
 
 def _with_probe(space: Space, region: Region, found: Maximum, x: Array, column: int) -> Maximum:

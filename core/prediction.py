@@ -97,16 +97,38 @@ def _from_sum(problem: Problem, model: Model, X: Tensor) -> list[Prediction]:
 
 def _from_factors(problem: Problem, model: Model, X: Tensor) -> list[Prediction]:
     """One model per factor: each is turned back into the objective's units by itself."""
+    means, sds, sd = _by_factor(model, X, torch.zeros(model.posterior.n_factors, dtype=torch.float64))
+    total = means.sum(0)
+    return _collect(problem, _names(problem, len(means)), total, sd, "objective", total, means, sds)
+
+
+def _by_factor(model: Model, X: Tensor, noise: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Means and sds of the factors (n x S each), and the sd of their sum (S); noise of these variances (n) on top."""
     posterior = model.posterior
     at = posterior.moments(posterior.layout.gather(X))
-    mean = at.mean + posterior.constant()[:, None]
-    moments = [objective_moments(t, m, v.sqrt()) for t, m, v in zip(model.transforms, mean, at.var, strict=True)]
+    mean, var = at.mean + posterior.constant()[:, None], at.var + noise[:, None]
+    moments = [objective_moments(t, m, v.sqrt()) for t, m, v in zip(model.transforms, mean, var, strict=True)]
     means, sds = (torch.stack(part) for part in zip(*moments, strict=True))
-    total, sd = means.sum(0), root_sum_square(sds, 0)
+    sd = root_sum_square(sds, 0)
     if posterior.n_sum_rows:  # then every transform is affine
         slopes = torch.stack([t.inverse_slope(torch.zeros(1, dtype=torch.float64))[0] for t in model.transforms])
-        sd = posterior.variance_of_sum(at, slopes / slopes.max()).sqrt() * slopes.max()
-    return _collect(problem, _names(problem, len(means)), total, sd, "objective", total, means, sds)
+        share = slopes / slopes.max()
+        sd = (posterior.variance_of_sum(at, share) + share.square() @ noise).sqrt() * slopes.max()
+    return means, sds, sd
+
+
+def expected(problem: Problem, model: Model, x: Tensor) -> tuple[float, float]:
+    """Mean and sd of what a measurement at x (n_columns) would give by this model, noise included, samples averaged."""
+    noise, X = model.posterior.noise(), x[None]
+    if model.kind == "separate":
+        means, _, sd = _by_factor(model, X, noise)
+        return problem.sign * float(means.sum()), float(sd)
+    mean, var = (part[:, 0] for part in model.posterior.total(X))  # k
+    means, sds = objective_moments(model.transforms[0], mean, (var + noise).sqrt())
+    share = model.model_weights()
+    center = share @ means
+    spread = torch.cat([share.sqrt() * sds, share.sqrt() * (means - center)])
+    return problem.sign * float(center), float(root_sum_square(spread, 0))
 
 
 def objective_moments(transform: OutputTransform, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:

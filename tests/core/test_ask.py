@@ -96,7 +96,7 @@ def test_diagnostics_say_how_the_point_was_made() -> None:
     assert set(told["seconds"]) >= {"fit", "sample", "condition", "maximise"}
     assert all(seconds >= 0 for seconds in told["seconds"].values())
     assert set(told["admm"]) >= {"iterations", "primal_residuals", "dual_residuals", "stopped_by", "acquisition_admm",
-                                 "acquisition_polished", "beta"}  # fmt: skip
+                                 "acquisition_polished", "beta", "expected"}  # fmt: skip
     assert 0 <= told["acceptance_rate"] <= 1
     assert sum(told["weights"]) == pytest.approx(1.0)
     assert told["admm"]["acquisition_polished"] >= told["admm"]["acquisition_admm"] - 1e-9
@@ -107,7 +107,20 @@ def test_minimising_f_is_maximising_its_negative() -> None:
     """Direction turns the objective over and changes nothing else."""
     up, down = (unit_problem(2, algorithm=QUICK, direction=d) for d in ("maximize", "minimize"))
     X = np.random.default_rng(7).random((12, 2))
-    assert propose(up, observe(X, bowl)).points == propose(down, observe(X, lambda x: -bowl(x))).points
+    high, low = propose(up, observe(X, bowl)), propose(down, observe(X, lambda x: -bowl(x)))
+    assert high.points == low.points
+    above, below = (proposal.diagnostics["admm"]["expected"] for proposal in (high, low))
+    assert (above["mean"], above["sd"]) == (-below["mean"], below["sd"])
+
+
+def test_what_is_expected_is_in_the_units_of_what_was_told() -> None:
+    """Values a thousand times as large, and shifted, are expected a thousand times as large, and shifted."""
+    problem, X = unit_problem(2, algorithm=QUICK), np.random.default_rng(7).random((12, 2))
+    small, large = (propose(problem, observe(X, f)) for f in (bowl, lambda x: 1000.0 * bowl(x) - 5.0))
+    mean, sd = (small.diagnostics["admm"]["expected"][name] for name in ("mean", "sd"))
+    assert large.diagnostics["admm"]["expected"] == {
+        "mean": pytest.approx(1000.0 * mean - 5.0, rel=1e-6), "sd": pytest.approx(1000.0 * sd, rel=1e-6)
+    }  # fmt: skip
 
 
 def test_the_bowl_is_climbed() -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from core import CoreError, InvalidPoint, Observation, Problem, predict, propose
-from core.prediction import objective_moments
+from core.prediction import expected, objective_moments
 from core.transform import BENDS, OutputTransform
 from tests.core.support import dense, known_problem, observe, point, unit_problem
 from tests.core.test_model import joint_of, mixed_history, standard, surrogate, wavy
@@ -76,6 +76,37 @@ def test_mixed_history_predicts_the_sums_own_uncertainty() -> None:
     var = np.diag(prior - row @ np.linalg.solve(joint.C, row.T))
     got = predict(problem, told, [point(x) for x in X_sum[:3]])
     np.testing.assert_allclose([p.sd for p in got], width.max() * np.sqrt(var), rtol=1e-3)
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_measurement_is_expected_as_draws_of_the_samples_give_it(direction: str) -> None:
+    """Draw a decomposition by weight, f and its noise, and turn that back: such values have this mean and sd."""
+    problem = unit_problem(
+        3, decomposition={"mode": "random", "samples": 3}, algorithm={"transform": "none"}, direction=direction
+    )
+    told = observe(np.random.default_rng(0).random((15, 3)), lambda x: 7 - 40 * wavy(x))
+    model = surrogate(problem, told)
+    assert len(model.samples) == 3
+    mean, var = (part[:, 0].numpy() for part in model.posterior.total(torch.from_numpy(SPOTS[:1])))
+    rng = np.random.default_rng(1)
+    k = rng.choice(3, size=400_000, p=[sample.weight for sample in model.samples])
+    draws = rng.normal(mean[k], np.sqrt(var + model.posterior.noise().numpy())[k])
+    values = problem.sign * model.transforms[0].inverse(torch.from_numpy(draws)).numpy()
+    got_mean, got_sd = expected(problem, model, torch.from_numpy(SPOTS[0]))
+    assert got_mean == pytest.approx(values.mean(), abs=5 * values.std() / math.sqrt(len(values)))
+    assert got_sd == pytest.approx(values.std(), rel=0.02)
+
+
+@pytest.mark.parametrize("n_sums", [0, 8])
+def test_a_measurement_of_factors_is_expected_with_the_noise_of_each(n_sums: int) -> None:
+    """To what is predicted of f the noise of every factor is added, in the factor's own units."""
+    problem, told, _, Y, *_ = mixed_history(n_sums)
+    model = surrogate(problem, told)
+    noise = float((Y.var(1) * model.posterior.noise().numpy()).sum())
+    for spot, predicted in zip(SPOTS, predict(problem, told, POINTS), strict=True):
+        mean, sd = expected(problem, model, torch.from_numpy(spot))
+        assert mean == pytest.approx(predicted.mean, rel=1e-9)
+        assert sd == pytest.approx(math.sqrt(predicted.sd**2 + noise), rel=1e-9)
 
 
 def test_bent_predictions_keep_to_the_size_of_the_data() -> None:

@@ -89,6 +89,22 @@ def test_a_link_to_a_trial_shows_how_it_was_made(page: Page, api: Api, told_stud
     expect(page.get_by_role("heading", name=f"Trial {trial['number'] + 1}")).to_be_visible()
 
 
+def test_what_was_expected_of_a_trial_stands_beside_what_came(page: Page, api: Api) -> None:
+    """The model's mean and sd there, and how many of the latter the value told lies off."""
+    study = api.study(algorithm={"initial_trials": 4})
+    for _ in range(4):
+        [trial] = api.ask(study)
+        api.tell(study, trial=trial["number"], value=random.Random(trial["number"]).random())
+    [trial] = api.ask(study)
+    expected = api.get(f"{study}/trials/4/diagnostics").json()["diagnostics"]["admm"]["expected"]
+    page.goto(f"/#/studies/{identity(study)}/trials/4")
+    expect(page.locator("dt", has_text="expected value").locator("+ dd")).to_contain_text("give or take")
+    expect(page.locator("dt", has_text="it came out")).to_have_count(0)
+    api.tell(study, trial=trial["number"], value=expected["mean"] - 3 * expected["sd"])
+    page.reload()
+    expect(page.locator("dt", has_text="it came out").locator("+ dd")).to_have_text("3 times that lower")
+
+
 def test_a_ridge_is_said(page: Page, api: Api) -> None:
     """Which parameters make up for each other, heaviest first."""
     study = api.study(parameters=[{"name": n, "type": "float", "bounds": [0, 1]} for n in "abcd"])

@@ -29,6 +29,7 @@ export function askCards(trial, ask, model, signal) {
         ["asked", time(ask.created_at)],
         ["trials of this ask", ask.count === 1 ? "1" : `${ask.count} (${ask.first_trial} to ${ask.first_trial + ask.count - 1})`],
         ...modelFacts({ ...diagnostics, ...search }, ask.decomposition), // of several points each has a model of its own
+        ...expectation(search?.expected, trial.value),
       ])),
     h("div", { class: "columns" },
       Object.keys(diagnostics.seconds ?? {}).length ? secondsCard(diagnostics.seconds) : null,
@@ -53,6 +54,16 @@ function modelFacts({ model, hopeful, feature, acceptance_rate: acceptance, fit_
   if (evidence?.length) facts.push(["log evidence", number(Math.max(...evidence))]);
   if (typeof fits === "number") facts.push(["evaluations of the fit", number(fits)]);
   if (typeof beta === "number") facts.push(["exploration β", number(beta)]);
+  return facts;
+}
+
+function expectation(expected, value) {
+  if (!expected) return [];
+  const facts = [["expected value", `${number(expected.mean)}, give or take ${number(expected.sd, 2)}`]];
+  if (typeof value === "number" && expected.sd > 0) {
+    const off = (value - expected.mean) / expected.sd;
+    facts.push(["it came out", `${number(Math.abs(off), 2)} times that ${off < 0 ? "lower" : "higher"}`]);
+  }
   return facts;
 }
 
