@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks import problems
 from benchmarks.arena import records, tables
 from benchmarks.arena.pool import run_all
-from benchmarks.arena.run import Run, Task
+from benchmarks.arena.run import Run, Task, execute
 from benchmarks.arena.summary import Row, summarize
 from benchmarks.readme import OWN_README, PLOTS, fill
 from benchmarks.rivals import ALGORITHMS, find
@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{len(tasks) - len(todo)} runs on record, {len(todo)} to go, {options.jobs} at a time",
             file=sys.stderr,
         )
-        failures = run_all(todo, options.jobs, lambda run: records.append(path, run))
+        failures = run_all(execute, todo, options.jobs, lambda run: records.append(path, run))
     keys = {task.key for task in tasks}
     runs = [run for run in records.load(path) if run.key in keys]
     if runs:

@@ -66,9 +66,9 @@ def save_all(runs: Sequence[Run], folder: Path) -> list[Path]:
         figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
         draw_problem(axes, problem, group)
         axes.legend(fontsize="x-small", ncols=2)
-        saved += _save(figure, folder / problem)
+        saved += save(figure, folder / problem)
     if len(groups) > 1:
-        saved += _save(_overview(groups), folder / "overview")
+        saved += save(_overview(groups), folder / "overview")
     return saved
 
 
@@ -86,7 +86,7 @@ def _overview(groups: dict[str, list[Run]]) -> Any:
     return figure
 
 
-def _save(figure: Any, stem: Path) -> list[Path]:
+def save(figure: Any, stem: Path) -> list[Path]:
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
     for path in paths:
         figure.savefig(path, dpi=130)

@@ -14,11 +14,13 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing.queues import Queue
-from typing import TextIO
+from typing import TextIO, TypeVar
 
-from benchmarks.arena.run import Run, Task, execute
+from benchmarks.arena.run import Task
 
 Key = tuple[str, str, int]
+Result = TypeVar("Result")
+Work = Callable[[Task, Callable[[int], None]], Result]  # does a task, and says how many evaluations are done
 
 # Set before the workers load numpy, torch or jax: each of those asks only once.
 ONE_THREAD = {
@@ -46,10 +48,10 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(task: Task) -> Run:
+def _do(work: Work[Result], task: Task) -> Result:
     assert _messages is not None
     messages = _messages
-    return execute(task, lambda n_done: messages.put((task.key, n_done)))
+    return work(task, lambda n_done: messages.put((task.key, n_done)))
 
 
 class Progress:
@@ -104,16 +106,20 @@ def _duration(seconds: float) -> str:
 
 
 def run_all(
-    tasks: Sequence[Task], n_jobs: int, finished: Callable[[Run], None], out: TextIO | None = None
+    work: Work[Result],
+    tasks: Sequence[Task],
+    n_jobs: int,
+    finished: Callable[[Result], None],
+    out: TextIO | None = None,
 ) -> list[tuple[Task, str]]:
-    """Run the tasks, hand on each run when it ends, and return those that failed, with tracebacks."""
+    """Do the tasks, hand on what comes of each when it ends, and return those that failed, with tracebacks."""
     os.environ.update(ONE_THREAD)
     context = multiprocessing.get_context("spawn")
     messages: Queue[tuple[Key, int]] = context.Queue()
     progress = Progress(tasks, n_jobs)
     executor = ProcessPoolExecutor(n_jobs, context, initializer=_start_worker, initargs=(messages,))
     try:
-        futures = {executor.submit(_work, task): task for task in tasks}
+        futures = {executor.submit(_do, work, task): task for task in tasks}
         return _collect(futures, messages, progress, finished, out or sys.stderr)
     except KeyboardInterrupt:
         for worker in multiprocessing.active_children():
@@ -125,10 +131,10 @@ def run_all(
 
 
 def _collect(
-    futures: dict[Future[Run], Task],
+    futures: dict[Future[Result], Task],
     messages: Queue[tuple[Key, int]],
     progress: Progress,
-    finished: Callable[[Run], None],
+    finished: Callable[[Result], None],
     out: TextIO,
 ) -> list[tuple[Task, str]]:
     failures: list[tuple[Task, str]] = []

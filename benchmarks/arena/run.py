@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks import problems, rivals
+from benchmarks.problems import BenchmarkProblem
 from benchmarks.rivals.changes import in_force
 
 
@@ -58,20 +59,37 @@ class Run:
         return np.minimum.accumulate((self.optimum or 0.0) - np.array(self.values))
 
 
-def execute(task: Task, progress: Callable[[int], None] = lambda n_done: None) -> Run:
+class Step(NamedTuple):
+    """One evaluation."""
+
+    value: float  # of f, without noise
+    told: float
+    ask_seconds: float
+    diagnostics: Mapping[str, Any]  # what the algorithm says of how it asked; mostly nothing
+
+
+def steps(task: Task, problem: BenchmarkProblem) -> Iterator[Step]:
     """Ask, evaluate and tell until the budget is spent."""
-    problem = problems.make(task.problem, task.seed, task.trees_file)
     options = {"url": task.url} if task.url and task.algorithm.endswith("-http") else {}
     optimizer = rivals.make(task.algorithm, problem, task.seed, **options)
     noise = np.random.default_rng([task.seed, 0x4015E])
-    values, ask_seconds = [], []
     with in_force(rivals.find(task.algorithm).changes):
-        for n_done in range(1, task.budget + 1):
+        for _ in range(task.budget):
             start = time.perf_counter()
             x = optimizer.ask()
-            ask_seconds.append(round(time.perf_counter() - start, 6))
+            ask_seconds = time.perf_counter() - start
             y, Y = problem.observe(x, noise)
             optimizer.tell(x, y, Y)
-            values.append(problem.f(x) if problem.noise else y)
-            progress(n_done)
+            value = problem.f(x) if problem.noise else y
+            yield Step(value, y, ask_seconds, getattr(optimizer, "diagnostics", {}))
+
+
+def execute(task: Task, progress: Callable[[int], None] = lambda n_done: None) -> Run:
+    """The run that answers the task."""
+    problem = problems.make(task.problem, task.seed, task.trees_file)
+    values, ask_seconds = [], []
+    for step in steps(task, problem):
+        values.append(step.value)
+        ask_seconds.append(round(step.ask_seconds, 6))
+        progress(len(values))
     return Run(task.problem, task.algorithm, task.seed, values, problem.optimum, ask_seconds)

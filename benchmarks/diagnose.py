@@ -1,0 +1,88 @@
+"""Where ours win and lose on a problem: what each kind of ask found, and how right the model was.
+
+    python -m benchmarks.diagnose --problems wlan --seeds 8
+    python -m benchmarks.diagnose --problems rover,cosmo --algorithms dumbo,dumbo@hope.MOST=-1 --first-seed 100
+
+Runs are made anew, since the arena's records hold values only. Tables go to the screen and to `diagnosis.md`, a picture
+for each problem and algorithm beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import problems
+from benchmarks.arena.asks import LEGEND, Course, follow, table
+from benchmarks.arena.pool import run_all
+from benchmarks.arena.run import Task
+from benchmarks.regret import PROBLEM_SETS, chosen
+from benchmarks.rivals import find
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="python -m benchmarks.diagnose", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    p.add_argument("--problems", default="wlan", help=f"names or sets ({', '.join(PROBLEM_SETS)}), by commas")
+    p.add_argument("--algorithms", default="dumbo", help="ours, by commas; also dumbo@hope.CLEAR=0")
+    p.add_argument("--seeds", type=int, default=4, help="how many (default 4)")
+    p.add_argument("--first-seed", type=int, default=0, help="seeds from here on (default 0)")
+    p.add_argument("--budget", type=int, help="evaluations (default 40 for camel, 60 for hartmann, 100 else)")
+    p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    p.add_argument("--out", type=Path, default=Path("benchmark-results"), help="folder for the table and pictures")
+    return p
+
+
+def plan(options: argparse.Namespace) -> list[Task]:
+    """ValueError where a name is unknown, or one that does not say how it asks."""
+    tasks = []
+    for problem in chosen(options.problems, PROBLEM_SETS):
+        factors = problems.make(problem).factors
+        for name in chosen(options.algorithms, {}):
+            algorithm = find(name)
+            if algorithm.cls != "Dumbo" or "batch" in dict(algorithm.options):
+                raise ValueError(f"{name} does not say of each point how it was made; take one like dumbo or add-dumbo")
+            if algorithm.knowledge != "none" and factors is None:
+                raise ValueError(f"{name} needs known factors, which {problem} has not")
+            budget = options.budget or problems.budget_of(problem)
+            seeds = range(options.first_seed, options.first_seed + options.seeds)
+            tasks += [Task(problem, name, seed, budget) for seed in seeds]
+    return tasks
+
+
+def report(courses: Sequence[Course], folder: Path) -> str:
+    """Write tables and pictures, and return the tables."""
+    from benchmarks.arena.ask_plots import save_asks
+
+    groups: dict[tuple[str, str], list[Course]] = {}
+    for course in sorted(courses, key=lambda course: course.seed):
+        groups.setdefault((course.problem, course.algorithm), []).append(course)
+    for group in groups.values():
+        save_asks(group, folder)
+    text = "\n\n".join([*(table(groups[key]) for key in sorted(groups)), LEGEND])
+    (folder / "diagnosis.md").write_text(text + "\n")
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    p = parser()
+    options = p.parse_args(arguments)
+    try:
+        tasks = plan(options)
+    except ValueError as error:
+        p.error(str(error))
+    courses: list[Course] = []
+    failures = run_all(follow, tasks, options.jobs, courses.append)
+    if courses:
+        print(report(courses, options.out))
+    for task, trace in failures:
+        print(f"\nfailed: {task.problem}, {task.algorithm}, seed {task.seed}\n{trace}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""What asks were made by, and what is said of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.arena.asks import KINDS, Ask, Course, follow, kind_of, surprise, table
+from benchmarks.arena.run import Task, execute
+
+SEARCH: dict[str, Any] = {"expected": {"mean": 2.0, "sd": 0.5}}
+BY_MODEL: dict[str, Any] = {"model": "shared", "hopeful": False, "feature": None, "n_factors": [1], "admm": SEARCH}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, "one factor"),
+        ({"n_factors": [1, 3]}, "factors"),
+        ({"feature": {"kind": "bowl"}}, "feature"),
+        ({"hopeful": True, "n_factors": [2]}, "hopeful"),
+        ({"hopeful": True, "admm": {**SEARCH, "elsewhere": 1}}, "elsewhere"),
+        ({"admm": {**SEARCH, "elsewhere": 1, "released": "x0"}}, "off a bound"),
+        ({"admm": None}, "random"),
+    ],
+)
+def test_a_point_is_of_the_kind_that_decided_on_it(changes: dict[str, Any], kind: str) -> None:
+    """Where several things can be said of an ask, the last to choose the point names it."""
+    assert kind_of({**BY_MODEL, **changes}) == kind
+
+
+def test_before_the_model_there_is_the_design() -> None:
+    """Its diagnostics say nothing of a model, and nothing was expected."""
+    assert kind_of({"seconds": {}, "fallbacks": []}) == "design"
+    assert math.isnan(surprise({"seconds": {}, "fallbacks": []}, 1.0))
+
+
+def test_surprise_is_counted_in_standard_deviations() -> None:
+    """Above what was expected is positive; a model that could not say is not judged."""
+    assert surprise(BY_MODEL, 3.0) == 2.0
+    assert surprise(BY_MODEL, 1.5) == -1.0
+    assert math.isnan(surprise({**BY_MODEL, "admm": {"expected": None}}, 3.0))
+
+
+def test_the_table_adds_up_over_runs() -> None:
+    """Counts, shares of new best values and of what was gained, and surprises, worked out by hand."""
+    nan = math.nan
+    first = Course("camel", "dumbo", 0, 5.0, [Ask("design", 1, nan), Ask("hopeful", 0, -2), Ask("one factor", 4, 1)])
+    second = Course("camel", "dumbo", 1, 5.0, [Ask("design", 2, nan), Ask("hopeful", 3, 0), Ask("one factor", 3, -1)])
+    assert first.gains.tolist() == [0, 0, 3]
+    lines = table([first, second]).splitlines()
+    assert lines[0] == "### DuMBO on camel: 2 runs of 3 evaluations"
+    assert lines[4:] == [
+        f"| {KINDS['design']} | 2 | 0% |  |  |  |",
+        f"| {KINDS['one factor']} | 2 | 50% | 75% | 0 | 1.00 |",
+        f"| {KINDS['hopeful']} | 2 | 50% | 25% | -1.00 | 1.41 |",
+    ]
+
+
+def test_a_run_that_is_followed_is_the_run_itself() -> None:
+    """The same values as without, every model's point with what was expected of it."""
+    task = Task("camel-shifted", "dumbo", 0, 14)
+    seen: list[int] = []
+    course = follow(task, seen.append)
+    assert course.values.tolist() == execute(task).values
+    assert seen == list(range(1, 15))
+    made = [ask.kind != "design" for ask in course.asks]
+    assert made == (~np.isnan([ask.surprise for ask in course.asks])).tolist()
+    assert 1 <= sum(made) < 14
