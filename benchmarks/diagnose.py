@@ -19,6 +19,7 @@ from benchmarks import problems
 from benchmarks.arena.asks import LEGEND, Course, follow, table
 from benchmarks.arena.pool import run_all
 from benchmarks.arena.run import Task
+from benchmarks.readme import OWN_README, PLOTS, fill
 from benchmarks.regret import PROBLEM_SETS, chosen
 from benchmarks.rivals import find
 
@@ -34,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--budget", type=int, help="evaluations (default 40 for camel, 60 for hartmann, 100 else)")
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     p.add_argument("--out", type=Path, default=Path("benchmark-results"), help="folder for the table and pictures")
+    p.add_argument("--readme", action="store_true", help="put tables and the first picture into benchmarks/README.md")
     return p
 
 
@@ -54,18 +56,33 @@ def plan(options: argparse.Namespace) -> list[Task]:
     return tasks
 
 
-def report(courses: Sequence[Course], folder: Path) -> str:
+def report(groups: Sequence[Sequence[Course]], folder: Path) -> str:
     """Write tables and pictures, and return the tables."""
     from benchmarks.arena.ask_plots import save_asks
 
-    groups: dict[tuple[str, str], list[Course]] = {}
-    for course in sorted(courses, key=lambda course: course.seed):
-        groups.setdefault((course.problem, course.algorithm), []).append(course)
-    for group in groups.values():
+    for group in groups:
         save_asks(group, folder)
-    text = "\n\n".join([*(table(groups[key]) for key in sorted(groups)), LEGEND])
+    text = "\n\n".join([*map(table, groups), LEGEND])
     (folder / "diagnosis.md").write_text(text + "\n")
     return text
+
+
+def publish(groups: Sequence[Sequence[Course]], text: str, command: str) -> None:
+    """Tables and the first picture for the benchmarks' own README."""
+    from benchmarks.arena.ask_plots import save_asks
+
+    pictures = save_asks(groups[0], PLOTS)
+    fill("asks", f"`{command}`:\n\n{text}\n\n![What asks found](plots/{pictures[0].name})", OWN_README)
+
+
+def grouped(courses: Sequence[Course], tasks: Sequence[Task]) -> list[list[Course]]:
+    """Those of one algorithm on one problem together, by seed, in the order in which they were asked for."""
+    done = {course.key: course for course in courses}
+    groups: dict[tuple[str, str], list[Course]] = {}
+    for task in tasks:
+        if task.key in done:
+            groups.setdefault((task.problem, task.algorithm), []).append(done[task.key])
+    return list(groups.values())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,8 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         p.error(str(error))
     courses: list[Course] = []
     failures = run_all(follow, tasks, options.jobs, courses.append)
-    if courses:
-        print(report(courses, options.out))
+    if groups := grouped(courses, tasks):
+        text = report(groups, options.out)
+        print(text)
+        if options.readme:
+            publish(groups, text, f"python -m benchmarks.diagnose {' '.join(arguments or sys.argv[1:])}")
     for task, trace in failures:
         print(f"\nfailed: {task.problem}, {task.algorithm}, seed {task.seed}\n{trace}", file=sys.stderr)
     return 1 if failures else 0

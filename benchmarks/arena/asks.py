@@ -44,6 +44,10 @@ class Course:
     asks: list[Ask]
 
     @property
+    def key(self) -> tuple[str, str, int]:
+        return self.problem, self.algorithm, self.seed
+
+    @property
     def values(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.array([ask.value for ask in self.asks])
 

@@ -9,17 +9,28 @@ import pytest
 from benchmarks import diagnose
 
 
-def test_tables_and_pictures_of_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two algorithms on a problem with known factors give a table and a picture each."""
+def test_tables_and_pictures_of_every_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two algorithms on a problem with known factors give a table and a picture each; the README has them, too."""
+    page = tmp_path / "README.md"
+    page.write_text("before\n<!-- begin asks -->\nstale\n<!-- end asks -->\nafter\n")
+    monkeypatch.setattr(diagnose, "OWN_README", page)
+    monkeypatch.setattr(diagnose, "PLOTS", tmp_path / "plots")
     arguments = ["--problems", "camel-shifted", "--algorithms", "dumbo,add-dumbo-y", "--seeds", "2", "--budget", "13"]
-    assert diagnose.main([*arguments, "--jobs", "2", "--out", str(tmp_path)]) == 0
+    assert diagnose.main([*arguments, "--jobs", "2", "--out", str(tmp_path), "--readme"]) == 0
     printed = capsys.readouterr().out
-    assert "### DuMBO on camel-shifted: 2 runs of 13 evaluations" in printed
-    assert "### ADD-DuMBO, factor values on camel-shifted: 2 runs of 13 evaluations" in printed
+    first = printed.index("### DuMBO on camel-shifted: 2 runs of 13 evaluations")
+    assert first < printed.index("### ADD-DuMBO, factor values on camel-shifted: 2 runs of 13 evaluations")
     assert (tmp_path / "diagnosis.md").read_text() == printed
     for name in ("dumbo", "add-dumbo-y"):
         assert (tmp_path / f"camel-shifted-{name}-asks.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (tmp_path / f"camel-shifted-{name}-asks.svg").read_text()
+    shown = page.read_text()
+    assert shown.startswith("before\n<!-- begin asks -->\n`python -m benchmarks.diagnose --problems camel-shifted")
+    assert printed.strip() in shown
+    assert "![What asks found](plots/camel-shifted-dumbo-asks.png)" in shown
+    assert (tmp_path / "plots" / "camel-shifted-dumbo-asks.png").exists()
 
 
 @pytest.mark.parametrize(
