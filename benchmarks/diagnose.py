@@ -3,8 +3,9 @@
     python -m benchmarks.diagnose --problems wlan --seeds 8
     python -m benchmarks.diagnose --problems rover,cosmo --algorithms dumbo,dumbo@hope.MOST=-1 --first-seed 100
 
-Runs are made anew, since the arena's records hold values only. Tables go to the screen and to `diagnosis.md`, a picture
-for each problem and algorithm beside it.
+The arena's records hold values only, so that runs are made for this, each a line of `asks.jsonl` in the output folder;
+a second start goes on where the first stopped. Tables go to the screen and to `diagnosis.md`, a picture for each
+problem and algorithm beside it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import problems
+from benchmarks.arena import records
 from benchmarks.arena.asks import LEGEND, Course, follow, table
 from benchmarks.arena.pool import run_all
 from benchmarks.arena.run import Task
@@ -35,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--budget", type=int, help="evaluations (default 40 for camel, 60 for hartmann, 100 else)")
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     p.add_argument("--out", type=Path, default=Path("benchmark-results"), help="folder for the table and pictures")
+    p.add_argument(
+        "--redo", action="store_true", help="make runs again that are on record, as after a change of the core"
+    )
     p.add_argument("--readme", action="store_true", help="put tables and the first picture into benchmarks/README.md")
     return p
 
@@ -92,9 +97,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tasks = plan(options)
     except ValueError as error:
         p.error(str(error))
-    courses: list[Course] = []
-    failures = run_all(follow, tasks, options.jobs, courses.append)
-    if groups := grouped(courses, tasks):
+    path = options.out / "asks.jsonl"
+    todo = tasks if options.redo else records.remaining(tasks, records.load(path, Course))
+    failures = []
+    if todo:
+        print(f"{len(tasks) - len(todo)} runs on record, {len(todo)} to go, {options.jobs} at a time", file=sys.stderr)
+        failures = run_all(follow, todo, options.jobs, lambda course: records.append(path, course))
+    if groups := grouped(records.load(path, Course), tasks):
         text = report(groups, options.out)
         print(text)
         if options.readme:

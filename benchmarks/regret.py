@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         p.error(str(error))
     path = options.out / "runs.jsonl"
     redo = chosen(options.redo, ALGORITHM_SETS)
-    on_record = [run for run in records.load(path) if run.algorithm not in redo]
+    on_record = [run for run in records.load(path, Run) if run.algorithm not in redo]
     todo = [] if options.report else records.remaining(tasks, on_record)
     failures = []
     if todo:
@@ -193,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         failures = run_all(execute, todo, options.jobs, lambda run: records.append(path, run))
     keys = {task.key for task in tasks}
-    runs = [run for run in records.load(path) if run.key in keys]
+    runs = [run for run in records.load(path, Run) if run.key in keys]
     if runs:
         print(report(runs, options.out, checkpoints))
         if options.readme:

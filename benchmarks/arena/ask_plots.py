@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks.arena.asks import KINDS, Course
+from benchmarks.arena.asks import KINDS, Course, surprises
 from benchmarks.arena.plots import save
 
 MOST = 6.0  # standard deviations that are drawn; what lies beyond stands at the edge
@@ -46,10 +46,10 @@ def draw_surprises(axes: Any, courses: Sequence[Course]) -> None:
     for width in (1, 2):
         axes.axhspan(-width, width, color="0.5", alpha=0.12, lw=0)
     for kind, rows in _by_kind(courses):
-        surprises = np.concatenate([[ask.surprise for ask in course.asks] for course in courses])[rows]
-        evaluations = np.concatenate([np.arange(len(course.asks)) for course in courses])[rows] + 1
-        drawn = ~np.isnan(surprises)
-        y = surprises[drawn].clip(-MOST, MOST)
+        surprised = surprises(courses)[rows]
+        evaluations = np.concatenate([np.arange(course.budget) for course in courses])[rows] + 1
+        drawn = ~np.isnan(surprised)
+        y = surprised[drawn].clip(-MOST, MOST)
         if drawn.any():
             axes.scatter(evaluations[drawn], y, s=9, color=_COLORS[kind], label=KINDS[kind], alpha=0.7)
     axes.set(title=f"surprise, {len(courses)} runs", xlabel="evaluations", ylabel="standard deviations")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 from benchmarks import problems
 from benchmarks.arena.run import Task, steps
 from benchmarks.arena.tables import number
+from benchmarks.problems import Array
 from benchmarks.rivals import find
 
 # In the order of the table and of the plot's legend.
@@ -30,7 +30,7 @@ KINDS = {
 class Ask(NamedTuple):
     kind: str
     value: float  # of f, without noise
-    surprise: float  # how many standard deviations what was told lay above what the model expected; NaN without one
+    surprise: float | None  # standard deviations by which what was told lay above what the model expected, if one did
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,23 @@ class Course:
     optimum: float | None
     asks: list[Ask]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asks", [Ask(*ask) for ask in self.asks])  # on record they are plain lists
+
+    @property
+    def budget(self) -> int:
+        return len(self.asks)
+
     @property
     def key(self) -> tuple[str, str, int]:
         return self.problem, self.algorithm, self.seed
 
     @property
-    def values(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def values(self) -> Array:
         return np.array([ask.value for ask in self.asks])
 
     @property
-    def gains(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def gains(self) -> Array:
         """By how much each ask raised the best value; the first one raised nothing."""
         return np.diff(np.maximum.accumulate(self.values), prepend=self.values[0])
 
@@ -85,9 +92,14 @@ def kind_of(diagnostics: Mapping[str, Any]) -> str:
     return "one factor" if max(diagnostics["n_factors"]) == 1 else "factors"
 
 
-def surprise(diagnostics: Mapping[str, Any], told: float) -> float:
+def surprise(diagnostics: Mapping[str, Any], told: float) -> float | None:
     expected = (diagnostics.get("admm") or {}).get("expected")
-    return (told - expected["mean"]) / expected["sd"] if expected and expected["sd"] > 0.0 else math.nan
+    return (told - expected["mean"]) / expected["sd"] if expected and expected["sd"] > 0.0 else None
+
+
+def surprises(courses: Sequence[Course]) -> Array:
+    """Those of all asks, one course after the other; NaN where there was none."""
+    return np.array([ask.surprise for course in courses for ask in course.asks], dtype=float)
 
 
 def table(courses: Sequence[Course]) -> str:
@@ -96,24 +108,26 @@ def table(courses: Sequence[Course]) -> str:
     lines = [
         f"### {find(first.algorithm).label} on {first.problem}: {len(courses)} runs of {len(first.asks)} evaluations",
         "",
-        "| asks by | asks | new best | gained | surprise, mean | surprise, r.m.s. |",
+        "| asks by | asks | new best | gained | surprise, median | beyond 2 |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     kinds = np.array([ask.kind for course in courses for ask in course.asks])
     gains = np.concatenate([course.gains for course in courses])
-    surprises = np.array([ask.surprise for course in courses for ask in course.asks])
+    surprised = surprises(courses)
     by_model = kinds != "design"
     total = gains[by_model].sum()
     for kind in [kind for kind in KINDS if (kinds == kind).any()]:
         rows = kinds == kind
         share = f"{gains[rows].sum() / total:.0%}" if kind != "design" and total > 0.0 else ""
-        known = surprises[rows][~np.isnan(surprises[rows])]
-        mean, size = (number(known.mean()), number(np.sqrt(np.mean(known**2)))) if len(known) else ("", "")
-        lines.append(f"| {KINDS[kind]} | {rows.sum()} | {(gains[rows] > 0.0).mean():.0%} | {share} | {mean} | {size} |")
+        known = surprised[rows][~np.isnan(surprised[rows])]
+        middle, far = (number(np.median(known)), f"{(np.abs(known) > 2.0).mean():.0%}") if len(known) else ("", "")
+        lines.append(
+            f"| {KINDS[kind]} | {rows.sum()} | {(gains[rows] > 0.0).mean():.0%} | {share} | {middle} | {far} |"
+        )
     return "\n".join(lines)
 
 
 LEGEND = """\
 New best: how many of these asks found a new best value. Gained: their part of all that the best value grew after the
 design. Surprise: how far what came lay above what the model expected, in its standard deviations. Of a model that is
-right the root mean square is 1, and the mean a little below 0, since points are asked for because they promise much."""
+right one in twenty lies beyond 2, and the median a little below 0: points are asked for because they promise much."""

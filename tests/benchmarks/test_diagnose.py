@@ -31,6 +31,9 @@ def test_tables_and_pictures_of_every_problem(
     assert printed.strip() in shown
     assert "![What asks found](plots/camel-shifted-dumbo-asks.png)" in shown
     assert (tmp_path / "plots" / "camel-shifted-dumbo-asks.png").exists()
+    assert diagnose.main([*arguments, "--out", str(tmp_path)]) == 0
+    again = capsys.readouterr()
+    assert (again.out, again.err) == (printed, "")  # nothing was left to run
 
 
 @pytest.mark.parametrize(

@@ -44,13 +44,13 @@ def test_a_run_is_reproducible_and_reports_its_progress() -> None:
 def test_records_survive_a_torn_line_and_the_later_record_holds(tmp_path: Path) -> None:
     """What a crash left half-written is no run and spoils none, and a run done again replaces the first."""
     path = tmp_path / "deep" / "runs.jsonl"
-    assert records.load(path) == []
+    assert records.load(path, Run) == []
     old, new = (Run("camel", "random", 0, [value], 1.0, [0.0]) for value in (0.1, 0.2))
     records.append(path, old)
     with path.open("a") as file:
         file.write('{"problem": "camel", "algo')
     records.append(path, new)
-    assert records.load(path) == [new]
+    assert records.load(path, Run) == [new]
 
 
 def test_only_tasks_without_a_long_enough_record_remain(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_workers_end_with_an_arena_that_was_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.regret", "--problems", "camel", "--algorithms", "random"]
     options = ["--seeds", "200", "--budget", "2000", "--jobs", "1", "--out", str(tmp_path)]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as arena:
-        while not records.load(tmp_path / "runs.jsonl") and arena.poll() is None:
+        while not records.load(tmp_path / "runs.jsonl", Run) and arena.poll() is None:
             time.sleep(0.1)
         assert arena.poll() is None
         arena.kill()
