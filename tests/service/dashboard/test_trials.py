@@ -102,7 +102,7 @@ def test_what_was_expected_of_a_trial_stands_beside_what_came(page: Page, api: A
     expect(page.locator("dt", has_text="it came out")).to_have_count(0)
     api.tell(study, trial=trial["number"], value=expected["mean"] - 3 * expected["sd"])
     page.reload()
-    expect(page.locator("dt", has_text="it came out").locator("+ dd")).to_have_text("3 times that lower")
+    expect(page.locator("dt", has_text="it came out").locator("+ dd")).to_have_text("3 deviations lower")
 
 
 def test_a_ridge_is_said(page: Page, api: Api) -> None:

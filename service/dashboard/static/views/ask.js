@@ -62,7 +62,7 @@ function expectation(expected, value) {
   const facts = [["expected value", `${number(expected.mean)}, give or take ${number(expected.sd, 2)}`]];
   if (typeof value === "number" && expected.sd > 0) {
     const off = (value - expected.mean) / expected.sd;
-    facts.push(["it came out", `${number(Math.abs(off), 2)} times that ${off < 0 ? "lower" : "higher"}`]);
+    facts.push(["it came out", `${number(Math.abs(off), 2)} deviations ${off < 0 ? "lower" : "higher"}`]);
   }
   return facts;
 }
