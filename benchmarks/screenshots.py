@@ -70,10 +70,13 @@ def run_wlan(api: httpx.Client, n_trials: int = 40) -> None:
     api.post(f"{study}/ask", json={"client_id": "testbed"}).raise_for_status()
 
 
-def run_powell(api: httpx.Client, n_told: int = 200, n_asks: int = 12) -> None:
-    """Tell points from all over the box, then let the model ask: it must find the six blocks by itself."""
+def run_powell(api: httpx.Client, n_told: int = 200, n_asks: int = 50) -> None:
+    """Tell points from all over the box, then let the model ask: it must find who goes with whom by itself.
+
+    Outputs are not bent: what is bent is no longer a sum.
+    """
     problem = make("powell-24-shifted", seed=1)
-    study = _create(api, "powell", problem.to_spec("infer", seed=1))
+    study = _create(api, "powell", problem.to_spec("infer", seed=1, transform="none"))
     rng = np.random.default_rng(1)
     points = [problem.from_unit(u) for u in rng.random((n_told, problem.n_dims))]
     names = problem.parameter_names
