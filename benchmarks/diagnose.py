@@ -81,12 +81,12 @@ def publish(groups: Sequence[Sequence[Course]], text: str, command: str) -> None
 
 
 def grouped(courses: Sequence[Course], tasks: Sequence[Task]) -> list[list[Course]]:
-    """Those of one algorithm on one problem together, by seed, in the order in which they were asked for."""
+    """Those of one algorithm on one problem together, by seed, as long and in the order as they were asked for."""
     done = {course.key: course for course in courses}
     groups: dict[tuple[str, str], list[Course]] = {}
     for task in tasks:
         if task.key in done:
-            groups.setdefault((task.problem, task.algorithm), []).append(done[task.key])
+            groups.setdefault((task.problem, task.algorithm), []).append(done[task.key].until(task.budget))
     return list(groups.values())
 
 
@@ -114,4 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\nstopped; finished runs are on record, start again to go on", file=sys.stderr)
+        sys.exit(130)

@@ -79,7 +79,7 @@ def search(ask: Ask, model: Model, batch: Batch, count: int, facts: Mapping[str,
 
 
 def _expected(ask: Ask, model: Model, x: Array) -> dict[str, float] | None:
-    """What the model expects of a measurement there; None where values are too large to say."""
+    """What the model of all observations expects of a measurement there; None where values are too large to say."""
     mean, sd = expected(ask.problem, model, torch.from_numpy(x))
     return {"mean": mean, "sd": sd} if math.isfinite(mean) and math.isfinite(sd) else None
 

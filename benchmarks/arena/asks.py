@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,10 @@ class Course:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "asks", [Ask(*ask) for ask in self.asks])  # on record they are plain lists
+
+    def until(self, budget: int) -> Course:
+        """The run as it would have been with so many evaluations."""
+        return replace(self, asks=self.asks[:budget])
 
     @property
     def budget(self) -> int:

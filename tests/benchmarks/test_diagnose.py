@@ -34,6 +34,10 @@ def test_tables_and_pictures_of_every_problem(
     assert diagnose.main([*arguments, "--out", str(tmp_path)]) == 0
     again = capsys.readouterr()
     assert (again.out, again.err) == (printed, "")  # nothing was left to run
+    assert diagnose.main([*arguments, "--budget", "11", "--out", str(tmp_path)]) == 0
+    shorter = capsys.readouterr()
+    assert shorter.err == ""  # a longer run answers for a shorter one, and is shown as long as was asked for
+    assert "### DuMBO on camel-shifted: 2 runs of 11 evaluations" in shorter.out
 
 
 @pytest.mark.parametrize(
